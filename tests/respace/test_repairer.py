@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from respace import Repairer, gaps, repairer
+from respace.repairer import Decision, GivenSequence
+
+
+class SpaceBeforeCapitals:
+    """Decides by what stands at the gap alone: easy to predict in a test."""
+
+    identity = "space before capitals"
+    context = 3
+
+    def __init__(self) -> None:
+        self.longest = 0
+        self.seen: list[GivenSequence] = []
+
+    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
+        self.longest = max([self.longest, *(len(one.bits) for one in sequences)])
+        self.seen += sequences
+        capital = [(one.characters >= ord("A")) & (one.characters <= ord("Z")) for one in sequences]
+        return [Decision(bits, np.full(len(bits), 0.75, dtype=np.float32)) for bits in capital]
+
+
+def test_repairs_and_tells_what_it_did() -> None:
+    repair = Repairer(SpaceBeforeCapitals()).repair_with_edits(" ab  Cd eFg\t")
+    assert repair.text == " ab  Cde Fg\t"
+    assert [(edit.gap, edit.kind, edit.confidence) for edit in repair.edits] == [
+        (4, "deletion", 0.75),
+        (5, "insertion", 0.75),
+    ]
+
+
+def test_lists_and_lines() -> None:
+    method = SpaceBeforeCapitals()
+    assert Repairer(method).repair(["aB", "", "a b\nc\r\nd e"]) == ["a B", "", "ab\nc\r\nde"]
+
+
+def test_line_breaks_after_hyphens_are_read_as_joined() -> None:
+    method = SpaceBeforeCapitals()
+    text = "re-\npair this\nline"
+    assert Repairer(method, join_hyphenated=True).repair(text) == "re-\npairthis\nline"
+    assert method.seen[0].bits.nonzero()[0].tolist() == [7, 11]
+    Repairer(method).repair(text)
+    assert method.seen[1].bits.nonzero()[0].tolist() == [3, 7, 11]
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("Thistextlostallofitsspaces.", True),
+        ("Internationalisation", False),
+        ("This has one.Therestisveryverylong", False),
+        ("Thislinelostallofitsspaces\nandthislinelostthemtoo", True),
+        ("One\nword\na\nline", False),
+    ],
+)
+def test_a_text_without_spaces_lost_them_if_it_is_longer_than_a_word(text: str, lost: bool) -> None:
+    method = SpaceBeforeCapitals()
+    Repairer(method).repair(text)
+    assert method.seen[0].lost_all_spaces is lost
+
+
+@given(st.text(max_size=80))
+def test_only_spaces_change(text: str) -> None:
+    repaired = Repairer(SpaceBeforeCapitals()).repair(text)
+    assert "".join(repaired.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "x", " x ", "\ud800", "\x00\x01", "\ud800\udfff"])
+def test_odd_texts_pass(text: str) -> None:
+    assert Repairer(SpaceBeforeCapitals()).repair(text) == text
+
+
+def test_long_texts_go_in_pieces_and_come_out_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "abC dE f " * 50
+    whole = Repairer(SpaceBeforeCapitals()).repair_with_edits(text)
+    monkeypatch.setattr(repairer, "PIECE_CHARACTERS", 16)
+    method = SpaceBeforeCapitals()
+    assert Repairer(method).repair_with_edits(text) == whole
+    assert method.longest == 16 + 2 * method.context
+
+
+def test_what_is_not_text_is_a_type_error() -> None:
+    fine = Repairer(SpaceBeforeCapitals())
+    for wrong, name in ((None, "NoneType"), (b"bytes", "bytes"), (3, "int")):
+        with pytest.raises(TypeError, match=f"cannot repair {name}: expected str"):
+            fine.repair(wrong)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="cannot repair NoneType at position 1: expected str"):
+        fine.repair(["a", None])  # type: ignore[list-item]
+
+
+def test_the_invariant_is_checked() -> None:
+    characters, bits = gaps.split("ab c")
+    codes = gaps.code_points(characters)
+    repairer.check_characters(codes, bits, "ab\tc")
+    for broken in ("ab d", "a bc", "abc", "ab c!"):
+        with pytest.raises(repairer.CharactersChanged):
+            repairer.check_characters(codes, bits, broken)
