@@ -1,0 +1,1 @@
+"""TensorFlow models, and every method of repair behind one interface."""

@@ -1,0 +1,113 @@
+"""Model directories: ``config.json``, ``weights.safetensors``, and ``SHA256SUMS`` over both.
+
+Networks are built in code; a directory holds numbers and settings, nothing that runs. Directories are local or remote
+(anything fsspec reads), or ship with Respace and are known by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
+FORMAT = 1
+CONFIG, WEIGHTS, SUMS = "config.json", "weights.safetensors", "SHA256SUMS"
+Weights = dict[str, NDArray[Any]]
+
+_SHIPPED = Path(__file__).parent / "pretrained"
+
+
+class ModelError(ValueError):
+    """A model directory that cannot be used, with the file, what was expected and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFiles:
+    """A model as it was read and verified."""
+
+    name: str
+    config: dict[str, Any]
+    weights: Weights
+    sha256: str
+
+
+def shipped_models() -> list[str]:
+    """Names of the models that come with the package."""
+    return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{CONFIG}"))
+
+
+def locate(model: str) -> str:
+    """The directory of a shipped name, or the given directory itself."""
+    if model in shipped_models():
+        return str(_SHIPPED / model)
+    if "/" not in model and "\\" not in model and not Path(model).is_dir():
+        names = ", ".join(shipped_models())
+        raise ModelError(f"unknown model {model!r}: expected one of {names}, or the path or URL of a model directory")
+    return model
+
+
+def save_model(directory: str | Path, config: dict[str, Any], weights: Weights) -> str:
+    """Writes a model directory and returns its sha256. The sums are written last: without them it does not load."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / SUMS).unlink(missing_ok=True)
+    contents = {
+        CONFIG: (json.dumps({"format": FORMAT} | config, indent=2) + "\n").encode(),
+        WEIGHTS: safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in weights.items()}),
+    }
+    for file, content in contents.items():
+        (directory / file).write_bytes(content)
+    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {file}\n" for file, content in contents.items())
+    (directory / SUMS).write_text(sums)
+    return hashlib.sha256(sums.encode()).hexdigest()
+
+
+def load_model(model: str) -> ModelFiles:
+    """Reads and verifies a model.
+
+    Raises:
+        ModelError: a file is missing, truncated, altered, or of a format this version does not know.
+    """
+    directory = locate(model)
+    sums = _read(directory, SUMS).decode(errors="replace")
+    expected = {}
+    for line in sums.splitlines():
+        digest, _, file = line.partition("  ")
+        expected[file] = digest
+    contents = {}
+    for file in (CONFIG, WEIGHTS):
+        if file not in expected:
+            raise ModelError(f"{directory}/{SUMS} has no line for {file}: copy the model directory again")
+        contents[file] = _read(directory, file, expected[file])
+        found = hashlib.sha256(contents[file]).hexdigest()
+        if found != expected[file]:
+            raise ModelError(
+                f"{directory}/{file} is truncated or altered: sha256 {found}, expected {expected[file]}. "
+                "Copy the model directory again"
+            )
+    config = json.loads(contents[CONFIG])
+    if config.get("format") != FORMAT:
+        raise ModelError(f"{directory}/{CONFIG} has format {config.get('format')!r}; this version reads {FORMAT}")
+    return ModelFiles(
+        name=config.get("name", Path(directory).name),
+        config=config,
+        weights=safetensors.numpy.load(contents[WEIGHTS]),
+        sha256=hashlib.sha256(sums.encode()).hexdigest(),
+    )
+
+
+def _read(directory: str, file: str, digest: str | None = None) -> bytes:
+    path = f"{directory.rstrip('/')}/{file}"
+    try:
+        with fsspec.open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        wanted = f" (expected sha256 {digest})" if digest else ""
+        raise ModelError(f"{path} is missing{wanted}: a model directory holds {CONFIG}, {WEIGHTS} and {SUMS}") from None

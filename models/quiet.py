@@ -1,0 +1,29 @@
+"""TensorFlow without its greetings."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def import_tensorflow() -> None:
+    """Imports TensorFlow, which otherwise tells every user of a machine without a GPU so, several times over.
+
+    The lines come from native code before any log level is read, so the stream itself is turned away meanwhile;
+    a failing import still raises.
+    """
+    if "tensorflow" in sys.modules:
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        import tensorflow
+
+        tensorflow.config.list_physical_devices()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,172 @@
+"""UNI, BID and FAST+search as ways to repair spaces: a language model, perhaps labels, penalties, and the beam search.
+
+A model directory holds one of
+
+- ``uni``: the language model;
+- ``bid``: the language model and the bidirectional network that labels gaps;
+- ``combination``: names of two other models, a language model (``uni``) and FAST, whose logits are the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.batches import cut_into_batches
+from models.beam_search import DEFAULT_BEAMS, FULL_SEARCH, BeamSearch, Pruning
+from models.bid import CONTEXT, WINDOW, BidModel
+from models.files import ModelError, ModelFiles, load_model
+from models.lstm import NetworkSize
+from models.uni import UniModel
+from models.vocabulary import Vocabulary
+from respace.repairer import Decision, GivenSequence
+
+KINDS = ("uni", "bid", "combination")
+BATCH_SEQUENCES = 64
+
+
+class Labeller(Protocol):
+    """What labels gaps on its own: BID's network, or FAST."""
+
+    def sequence_logits(self, sequences: Sequence[GivenSequence]) -> list[NDArray[np.float32]]: ...
+
+
+class SearchMethod:
+    """The beam search with its two penalties, as a way to repair spaces."""
+
+    def __init__(
+        self,
+        model: UniModel,
+        labeller: Labeller | None = None,
+        *,
+        name: str,
+        sha256: str,
+        insertion_penalty: float,
+        deletion_penalty: float,
+        beams: int = DEFAULT_BEAMS,
+        pruning: Pruning = FULL_SEARCH,
+        language_weight: float = 1.0,
+    ):
+        for option, penalty in (("insertion_penalty", insertion_penalty), ("deletion_penalty", deletion_penalty)):
+            if not penalty >= 0:
+                raise ValueError(f"{option} {penalty}: expected a number of at least 0")
+        self.name, self.sha256 = name, sha256
+        self.insertion_penalty, self.deletion_penalty = insertion_penalty, deletion_penalty
+        self.labeller = labeller
+        self.search = BeamSearch(model, beams, pruning, language_weight)
+
+    @classmethod
+    def from_files(
+        cls,
+        files: ModelFiles,
+        insertion_penalty: float | None = None,
+        deletion_penalty: float | None = None,
+        beams: int = DEFAULT_BEAMS,
+        pruning: Pruning | None = None,
+    ) -> SearchMethod:
+        """Loads a model directory of one of the `KINDS`; what is not given is the model's own."""
+        model, labeller, sha256 = load_networks(files)
+        fitted = files.config["penalties"]
+        return cls(
+            model,
+            labeller,
+            name=files.name,
+            sha256=sha256,
+            insertion_penalty=fitted["insertion"] if insertion_penalty is None else insertion_penalty,
+            deletion_penalty=fitted["deletion"] if deletion_penalty is None else deletion_penalty,
+            beams=beams,
+            pruning=Pruning() if pruning is None else pruning,
+            language_weight=files.config.get("language_weight", 1.0),
+        )
+
+    @property
+    def identity(self) -> str:
+        pruning = self.search.pruning
+        return (
+            f"{self.name}@{self.sha256[:16]} insertion_penalty={self.insertion_penalty:g} "
+            f"deletion_penalty={self.deletion_penalty:g} beams={self.search.beams} "
+            f"language_weight={self.search.language_weight:g} "
+            f"pruning={pruning.skip_hopeless},{pruning.margin},{pruning.same_bits}"
+        )
+
+    @property
+    def context(self) -> int:
+        return CONTEXT
+
+    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
+        labels = self.labeller.sequence_logits(sequences) if self.labeller else None
+        bits = [np.zeros(len(one.bits), dtype=bool) for one in sequences]
+        advantages = [np.zeros(len(one.bits), dtype=np.float32) for one in sequences]
+        lengths = [len(one.bits) for one in sequences]
+        encode = self.search.model.vocabulary.encode
+        # Sequences up to a window's length are searched whole; only longer ones are cut.
+        for batch in cut_into_batches(lengths, window=WINDOW, context=CONTEXT, rows=BATCH_SEQUENCES):
+            here = [sequences[number] for number in batch.numbers]
+            charged = np.array([not one.lost_all_spaces for one in here], dtype=np.float64)
+            found = self.search(
+                batch.gather([encode(one.characters) for one in here]),
+                batch.lengths,
+                batch.gather([one.bits for one in here]),
+                None if labels is None else batch.gather([labels[number] for number in batch.numbers]),
+                self.insertion_penalty * charged,
+                self.deletion_penalty * charged,
+            )
+            batch.put_back(found.bits, bits)
+            batch.put_back(found.advantage, advantages)
+        # What was decided against the odds of its moment (later characters spoke for it) is less than half certain.
+        return [
+            Decision(one, (1 / (1 + np.exp(-np.clip(advantage, -80, 80)))).astype(np.float32))
+            for one, advantage in zip(bits, advantages, strict=True)
+        ]
+
+
+def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
+    """The language model, the labels if there are any, and one sha256 for all of them."""
+    kind = files.config.get("kind")
+    if kind == "combination":
+        return _load_combination(files)
+    if kind not in KINDS:
+        raise ModelError(f"{files.name}: a model of kind {kind!r} cannot be searched with: expected {', '.join(KINDS)}")
+    vocabulary = Vocabulary(files.config["vocabulary"])
+    model = UniModel(vocabulary, NetworkSize(**files.config["uni"]), files.weights)
+    if kind == "uni":
+        return model, None, files.sha256
+    return model, BidModel(vocabulary, NetworkSize(**files.config["bid"]), files.weights), files.sha256
+
+
+def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
+    from models.fast import FastConfig, FastModel
+
+    language, labels = (_referred(files, key) for key in ("language_model", "labels"))
+    model, _, _ = load_networks(language)
+    if labels.config.get("kind") != "fast":
+        raise ModelError(
+            f"{files.name}: labels come from {labels.name}, a {labels.config.get('kind')!r}: expected FAST"
+        )
+    fast = FastModel(FastConfig.from_json(labels.config["network"]), labels.weights)
+    return model, fast, _together(files.sha256, language.sha256, labels.sha256)
+
+
+def _referred(files: ModelFiles, key: str) -> ModelFiles:
+    if key not in files.config:
+        raise ModelError(f"{files.name}: config.json names no {key!r}: expected a shipped model or a model directory")
+    return load_model(files.config[key])
+
+
+def _together(*digests: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+def network_config(model: UniModel, labels: BidModel | None = None) -> dict[str, Any]:
+    """What a model directory must say about its networks."""
+    sizes = {"uni": model.size} | ({"bid": labels.size} if labels else {})
+    return {
+        "kind": "bid" if labels else "uni",
+        "vocabulary": model.vocabulary.characters,
+        **{name: {"units": size.units, "dense": size.dense} for name, size in sizes.items()},
+    }

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from models.fast import FastMethod, dense_shapes
+from models.files import load_model
+from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
+from training.corpora import Source
+from training.count_table import count_table
+from training.stream import batches
+from training.train_fast import TrainConfig, Trainer, grown
+
+WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly brew bitter coffee".split()
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> list[str]:
+    random = np.random.default_rng(1)
+    texts = [" ".join(random.choice(WORDS, 12)) for _ in range(2000)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "text.parquet")
+    return texts
+
+
+@pytest.fixture
+def config(tmp_path: Path, texts: list[str]) -> TrainConfig:
+    source = Source(path=str(tmp_path / "text.parquet"))
+    return TrainConfig(sources=(source,), network=TINY, windows=8, length=96, warmup_steps=5)
+
+
+def test_it_learns_and_goes_on_where_it_stopped(config: TrainConfig, texts: list[str], tmp_path: Path) -> None:
+    table = count_table(TINY_FEATURES, TINY.row_width, texts)
+    stream = list(islice(batches(config.stream(TINY_DICTIONARY)), 60))
+    straight = Trainer(config, table, TINY_DICTIONARY)
+    losses = [float(straight.train(batch, 1.0)) for batch in stream[:-1]]
+    assert np.mean(losses[-10:]) < 0.6 * np.mean(losses[:5])
+
+    straight.save(tmp_path / "checkpoint.npz")
+    resumed = Trainer(config, np.zeros_like(table), TINY_DICTIONARY)
+    resumed.restore(tmp_path / "checkpoint.npz")
+    assert (resumed.step, resumed.block, resumed.characters) == (straight.step, straight.block, straight.characters)
+    for kind in ("dense", "averaged", "first", "second"):
+        for name, variable in getattr(straight, kind).items():
+            assert np.array_equal(getattr(resumed, kind)[name].numpy(), variable.numpy())
+    assert np.array_equal(resumed.table.numpy(), straight.table.numpy())
+    assert np.array_equal(resumed.accumulator.numpy(), straight.accumulator.numpy())
+    # Threads add up in no fixed order, so the next losses are only almost the same.
+    assert float(resumed.train(stream[-1], 1.0)) == pytest.approx(float(straight.train(stream[-1], 1.0)), rel=0.02)
+
+
+def test_a_grown_network_begins_as_the_one_it_grew_from() -> None:
+    weights = tiny_weights()
+    larger = replace(TINY, dilations=(*TINY.dilations, 2), character_width=TINY.character_width + 1)
+    shapes = dense_shapes(larger)
+    more = grown(shapes, weights, seed=1)
+    assert {name: array.shape for name, array in more.items()} == shapes
+    assert np.abs(more["layer3/kernel"]).max() < 0.2
+    assert not more["characters"][:, -1].any()
+    assert np.array_equal(more["out/kernel"], weights["out/kernel"])
+    with pytest.raises(ValueError, match="expected at most"):
+        grown(dense_shapes(replace(TINY, hidden=4)), weights, seed=1)
+
+
+@pytest.mark.slow
+def test_the_command_trains_scores_and_writes_a_model(config: TrainConfig, tmp_path: Path) -> None:
+    settings = {"sources": [{"path": config.sources[0].path}], "network": TINY.to_json(), "windows": 8, "length": 96}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    benchmark = tmp_path / "benchmarks" / "Foxes"
+    benchmark.mkdir(parents=True)
+    (benchmark / "corrupt.txt").write_text("the quickbrown fox\na la zy dog\n")
+    (benchmark / "correct.txt").write_text("the quick brown fox\na lazy dog\n")
+    command = [sys.executable, "-m", "training.train_fast", "--config", str(tmp_path / "config.json")]
+    command += ["--run_dir", str(tmp_path / "run"), "--minutes", "0.4", "--decay_minutes", "0.1"]
+    command += ["--benchmarks", str(tmp_path / "benchmarks")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "wrote " in done.stdout
+    files = load_model(str(tmp_path / "run" / "model"))
+    assert files.config["training"]["history"][-1]["scores"].keys() == {"Foxes"}
+    assert FastMethod.from_files(files).model.config == TINY

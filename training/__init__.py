@@ -1,0 +1,1 @@
+"""Data sets, training loops, penalty fitting and scoring."""

@@ -1,0 +1,92 @@
+"""Clean text from Parquet, in an order that depends on the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One Parquet file (or a directory of shards) of clean text, and its share of the training characters.
+
+    Attributes:
+        path: where it is.
+        weight: its share.
+        column: the column with the text.
+        only: if given, rows are read whose column ``source`` has one of these values.
+    """
+
+    path: str
+    weight: float = 1.0
+    column: str = "text"
+    only: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Source:
+        return cls(**dict(values) | {"only": tuple(values.get("only", ()))})
+
+
+class Corpus:
+    """All rows of one source, in memory as one Arrow column."""
+
+    def __init__(self, source: Source):
+        path = Path(source.path)
+        # Directories that begin with an underscore hold what jobs write beside their output.
+        below = (file.relative_to(path) for file in path.glob("**/*.parquet"))
+        shards = (path / file for file in below if not any(part.startswith("_") for part in file.parts))
+        files = sorted(shards) if path.is_dir() else [path]
+        if not files:
+            raise FileNotFoundError(f"{source.path} holds no .parquet file: expected clean text in Parquet")
+        tables = []
+        for file in files:
+            names = pq.read_schema(file).names
+            for column in [source.column] + (["source"] if source.only else []):
+                if column not in names:
+                    raise ValueError(f"{file} has no column {column!r}; it has {', '.join(names)}")
+            chosen = [("source", "in", source.only)] if source.only else None
+            table = pq.read_table(file, columns=[source.column], filters=chosen)
+            tables.append(table.column(0).cast(pa.large_string()))
+        chunks = [chunk for table in tables for chunk in table.chunks]
+        self.texts = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+        if source.only and not len(self.texts):
+            raise ValueError(f"{source.path}: no row has a source among {', '.join(source.only)}")
+        self.name = "-".join([path.stem, *source.only])
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @lru_cache(maxsize=2)  # noqa: B019 - a corpus lives as long as the process
+    def order(self, seed: int, epoch: int) -> NDArray[np.int64]:
+        return np.random.default_rng([seed, epoch]).permutation(len(self))
+
+    def take(self, rows: NDArray[np.int64]) -> list[str]:
+        return self.texts.take(pa.array(rows)).to_pylist()
+
+
+def block(
+    corpora: Sequence[Corpus], weights: Sequence[float], rows: int, seed: int, number: int
+) -> list[tuple[str, str]]:
+    """One block of (key, text), with every corpus in proportion to its weight; a function of seed and number alone.
+
+    Weights are shares of characters; rows differ in length, so they are turned into shares of rows by the mean length.
+    """
+    lengths = [max(1.0, corpus.texts.nbytes / max(1, len(corpus))) for corpus in corpora]
+    shares = np.array([weight / length for weight, length in zip(weights, lengths, strict=True)])
+    per_block = np.maximum(1, np.round(rows * shares / shares.sum())).astype(int)
+    chosen = []
+    for corpus, count in zip(corpora, per_block.tolist(), strict=True):
+        blocks_per_epoch = max(1, len(corpus) // count)
+        epoch, at = divmod(number, blocks_per_epoch)
+        places = corpus.order(seed, epoch)[at * count : (at + 1) * count]
+        keys = (f"{corpus.name}/{place}/{epoch}" for place in places.tolist())
+        chosen += list(zip(keys, corpus.take(places), strict=True))
+    return chosen

@@ -1,0 +1,162 @@
+"""UNI and BID's bidirectional network in training: losses, Adam, checkpoints, and how good they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from models import lstm
+from models.bid import bid_shapes, gap_logits
+from models.files import Weights
+from models.lstm import NetworkSize, Tensors
+from models.uni import sequence_logits, uni_shapes
+from models.vocabulary import Vocabulary
+from training.text_stream import Piece, TextBatch, pad
+
+Kind = Literal["uni", "bid"]
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7
+
+
+def uni_loss(
+    weights: Tensors, vocabulary: Vocabulary, ids: tf.Tensor, lengths: tf.Tensor, products: tf.DType = tf.float32
+) -> tuple[tf.Tensor, Any]:
+    """Summed cross-entropy of every character given those before it, and the logits."""
+    starts = tf.fill([tf.shape(ids)[0], 1], vocabulary.start)
+    logits = sequence_logits(weights, tf.concat([starts, ids[:, :-1]], 1), products)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)
+    return tf.reduce_sum(losses * tf.sequence_mask(lengths, tf.shape(ids)[1], tf.float32)), logits
+
+
+def bid_loss(
+    weights: Tensors,
+    vocabulary: Vocabulary,
+    ids: tf.Tensor,
+    bits: tf.Tensor,
+    lengths: tf.Tensor,
+    products: tf.DType = tf.float32,
+) -> tuple[tf.Tensor, Any]:
+    """Summed cross-entropy of the gaps, and their logits."""
+    logits = gap_logits(weights, vocabulary.start, vocabulary.end, ids, lengths, products)
+    losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.cast(bits, tf.float32), logits=logits)
+    return tf.reduce_sum(losses * tf.sequence_mask(lengths, tf.shape(ids)[1], tf.float32)), logits
+
+
+class PaperTrainer:
+    """A network, its Adam, and its place in the stream of batches."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        vocabulary: Vocabulary,
+        size: NetworkSize,
+        learning_rate: float = 0.001,
+        clip_norm: float = 5.0,
+        seed: int = 1,
+    ):
+        self.kind, self.vocabulary, self.size = kind, vocabulary, size
+        self.learning_rate, self.clip_norm = learning_rate, clip_norm
+        self.shapes = (uni_shapes if kind == "uni" else bid_shapes)(len(vocabulary), size)
+        start = lstm.first_weights(self.shapes, seed)
+        self.variables = {name: tf.Variable(start[name]) for name in self.shapes}
+        self.first = {name: tf.Variable(tf.zeros(shape)) for name, shape in self.shapes.items()}
+        self.second = {name: tf.Variable(tf.zeros(shape)) for name, shape in self.shapes.items()}
+        self.step, self.block, self.characters, self.seconds = 0, 0, 0, 0.0
+        table = lambda kind: tf.TensorSpec([None, None], kind)  # noqa: E731
+        signature = [table(tf.int32), table(tf.bool), tf.TensorSpec([None], tf.int32)]
+        number = tf.TensorSpec([], tf.float32)
+        self._train = tf.function(self._train_step, input_signature=[*signature, number, number])
+        self._measure = tf.function(self._measure_batch, input_signature=signature)
+
+    def train(self, batch: TextBatch, rate: float = 1.0) -> tf.Tensor:
+        """One step; ``rate`` scales the learning rate. Returns the mean loss per character or gap."""
+        self.step += 1
+        self.characters += int(batch.lengths.sum())
+        if batch.last_of_block:
+            self.block = batch.block + 1
+        return self._train(
+            batch.ids, batch.bits, batch.lengths, np.float32(self.step), np.float32(rate * self.learning_rate)
+        )
+
+    def _loss(
+        self, weights: Tensors, ids: tf.Tensor, bits: tf.Tensor, lengths: tf.Tensor, products: tf.DType = tf.float32
+    ) -> tuple[tf.Tensor, Any]:
+        if self.kind == "uni":
+            return uni_loss(weights, self.vocabulary, ids, lengths, products)
+        return bid_loss(weights, self.vocabulary, ids, bits, lengths, products)
+
+    def _train_step(self, ids, bits, lengths, step, rate):  # type: ignore[no-untyped-def]
+        names = list(self.variables)
+        with tf.GradientTape() as tape:
+            total, _ = self._loss(self.variables, ids, bits, lengths, tf.bfloat16)
+            loss = total / tf.cast(tf.reduce_sum(lengths), tf.float32)
+        gradients = tape.gradient(loss, [self.variables[name] for name in names])
+        gradients, _ = tf.clip_by_global_norm([tf.convert_to_tensor(one) for one in gradients], self.clip_norm)
+        scale = rate * tf.sqrt(1 - tf.pow(_BETA_2, step)) / (1 - tf.pow(_BETA_1, step))
+        for name, gradient in zip(names, gradients, strict=True):
+            first = self.first[name].assign(_BETA_1 * self.first[name] + (1 - _BETA_1) * gradient)
+            second = self.second[name].assign(_BETA_2 * self.second[name] + (1 - _BETA_2) * tf.square(gradient))
+            self.variables[name].assign_sub(scale * first / (tf.sqrt(second) + _EPSILON))
+        return loss
+
+    def measure(self, pieces: Sequence[Piece], batch: int = 64) -> dict[str, float]:
+        """Cross-entropy (nats) and accuracy per character (UNI, also among the best 5) or per gap (BID)."""
+        ordered = sorted(pieces, key=lambda piece: len(piece[0]))
+        sums = np.zeros(4)
+        for start in range(0, len(ordered), batch):
+            padded = pad(list(ordered[start : start + batch]), 0, False)
+            sums += [float(value) for value in self._measure(padded.ids, padded.bits, padded.lengths)]
+        count = max(1.0, sums[3])
+        found = {"cross_entropy": sums[0] / count, "accuracy": sums[1] / count}
+        return found | ({"top_5_accuracy": sums[2] / count} if self.kind == "uni" else {})
+
+    def _measure_batch(self, ids, bits, lengths):  # type: ignore[no-untyped-def]
+        total, logits = self._loss(self.variables, ids, bits, lengths)
+        counts = tf.sequence_mask(lengths, tf.shape(ids)[1], tf.float32)
+        if self.kind == "uni":
+            right = tf.equal(tf.argmax(logits, -1, tf.int32), ids)
+            flat = tf.reshape(logits, [-1, len(self.vocabulary)])
+            near = tf.reshape(tf.math.in_top_k(tf.reshape(ids, [-1]), flat, 5), tf.shape(ids))
+        else:
+            right = near = tf.equal(logits > 0, bits)
+        hits = (tf.reduce_sum(tf.cast(one, tf.float32) * counts) for one in (right, near))
+        return (total, *hits, tf.reduce_sum(counts))
+
+    def weights(self, kind: type = np.float16) -> Weights:
+        """The weights as they are written. Half precision: the scores do not change, the file is half as large."""
+        return {name: variable.numpy().astype(kind) for name, variable in self.variables.items()}
+
+    def save(self, path: Path) -> None:
+        arrays = {
+            f"{kind}:{name}": variable.numpy()
+            for kind in ("variables", "first", "second")
+            for name, variable in getattr(self, kind).items()
+        }
+        temporary = path.with_suffix(".writing.npz")
+        np.savez(temporary, state=np.array([self.step, self.block, self.characters, self.seconds]), **arrays)
+        os.replace(temporary, path)
+
+    def restore(self, path: Path) -> None:
+        """Takes up a checkpoint.
+
+        Raises:
+            ValueError: it is of a network of another size or kind.
+        """
+        with np.load(path) as saved:
+            for name, shape in self.shapes.items():
+                key = f"variables:{name}"
+                found = list(saved[key].shape) if key in saved else "nothing"
+                if found != list(shape):
+                    raise ValueError(
+                        f"{path} holds {found} for {name!r}, the configuration expects {list(shape)}: "
+                        "give the configuration it was made with, or another --run_dir"
+                    )
+            for kind in ("variables", "first", "second"):
+                for name, variable in getattr(self, kind).items():
+                    variable.assign(saved[f"{kind}:{name}"])
+            step, block, characters, self.seconds = saved["state"].tolist()
+            self.step, self.block, self.characters = int(step), int(block), int(characters)

@@ -1,0 +1,131 @@
+"""Batches for training: clean text, noise, windows and features.
+
+The stream is a function of the settings and the seed: batch ``i`` of block ``k`` is the same in every run, so training
+resumes where it stopped and sees what it would have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.dictionary import Dictionary
+from models.features import Features
+from respace.noise import Corrupted, Recipe, corrupt
+from training.corpora import Corpus, Source, block
+from training.layouts import layout_rows
+
+# Sequences that share a window stand this far apart, so that no n-gram touches two of them.
+SEPARATION = 12
+# A sequence is continued in the next window only if at least this much of it still fits.
+SHORTEST_START = 64
+BLOCK_ROWS = 1536
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Arrays ``[windows, length]``; ``rows`` and ``evidence`` have a third axis. Gaps with weight 0 do not count."""
+
+    characters: NDArray[np.int32]
+    given: NDArray[np.bool_]
+    true: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
+    rows: NDArray[np.int32]
+    evidence: NDArray[np.float32]
+    block: int
+    last_of_block: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamConfig:
+    """Where text comes from, and what is made of it."""
+
+    sources: tuple[Source, ...]
+    recipe: Recipe
+    features: Features
+    dictionary: Dictionary
+    layout_share: float = 0.04  # rows of tables, references, headings and the like, made up
+    windows: int = 128
+    length: int = 192
+    seed: int = 1
+
+
+def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
+    """The endless stream, from the start of a block on."""
+    corpora = [Corpus(source) for source in config.sources]
+    weights = [source.weight for source in config.sources]
+    number = first_block
+    while True:
+        rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
+        rows += layout_rows([text for _, text in rows], config.layout_share, config.seed, number)
+        np.random.default_rng([config.seed, 1, number]).shuffle(rows)
+        noisy = corrupt([text for _, text in rows], [key for key, _ in rows], config.recipe, config.seed)
+        characters, given, true, counts = pack(noisy, config.length)
+        whole = len(characters) // config.windows
+        for at in range(whole):
+            part = slice(at * config.windows, (at + 1) * config.windows)
+            yield Batch(
+                characters=characters[part],
+                given=given[part],
+                true=true[part],
+                counts=counts[part],
+                rows=config.features(characters[part], given[part]),
+                evidence=held_out_evidence(config.dictionary, characters[part], given[part], true[part]),
+                block=number,
+                last_of_block=at == whole - 1,
+            )
+        number += 1
+
+
+def held_out_evidence(
+    dictionary: Dictionary, characters: NDArray[np.int32], given: NDArray[np.bool_], true: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """What the dictionary would say of these windows had it not been counted on them."""
+    rows, length = characters.shape
+
+    def laid_out(array: NDArray[Any]) -> NDArray[Any]:
+        return np.pad(array, ((0, 0), (0, 1))).reshape(-1)
+
+    evidence = dictionary.evidence(laid_out(characters), laid_out(given), laid_out(true))
+    return evidence.reshape(rows, length + 1, -1)[:, :-1]
+
+
+def pack(
+    noisy: Corrupted, length: int
+) -> tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Rows laid one after the other into windows: characters, given bits, true bits, and which gaps count."""
+    places = _places(noisy.offsets, length)
+    count = places[-1][0] + 1 if places else 0
+    characters = np.zeros((count, length), dtype=np.int32)
+    given, true, counts = (np.zeros((count, length), dtype=bool) for _ in range(3))
+    for window, at, start, stop in places:
+        here = slice(at, at + stop - start)
+        characters[window, here] = noisy.characters[start:stop]
+        given[window, here] = noisy.given_bits[start:stop]
+        true[window, here] = noisy.true_bits[start:stop]
+        counts[window, here] = True
+        # The first gap of a stretch is the edge of the sequence, or a cut of ours: nothing can be learnt there.
+        given[window, at] = true[window, at] = counts[window, at] = False
+    return characters, given, true, counts
+
+
+def _places(offsets: Sequence[int] | NDArray[np.int64], length: int) -> list[tuple[int, int, int, int]]:
+    """(window, position, start, stop) for every stretch of every row."""
+    places = []
+    window, at = 0, 0
+    for start, stop in pairwise(offsets):
+        while start < stop:
+            room = length - at
+            if room < min(stop - start, SHORTEST_START):
+                window, at = window + 1, 0
+                continue
+            taken = min(room, stop - start)
+            places.append((window, at, int(start), int(start + taken)))
+            start += taken
+            at += taken + SEPARATION
+    return places
