@@ -1,0 +1,1 @@
+"""One runnable module per job: options, then the graph."""

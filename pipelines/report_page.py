@@ -1,0 +1,211 @@
+"""The report as one page that needs nothing else: no script, no font, no picture from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+_SHOWN_SHARDS = 60
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #e3e6ea; --paper: #ffffff; --back: #f5f6f8;
+  --accent: #2f6fde; --ins: #1a7f4b; --ins-back: #d5f2e1; --del: #b3261e; --del-back: #fbdcd9; --bar: #a9c4f5; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #9aa4b2; --line: #2d343f; --paper: #1a1f27;
+  --back: #12161c; --accent: #7aa7ff; --ins: #6fdba3; --ins-back: #17402c; --del: #ff9d95; --del-back: #4d2220;
+  --bar: #35528c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--ink); font: 15px/1.55 system-ui, sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
+h1 { font-size: 26px; margin: 0 0 4px; letter-spacing: -.01em; }
+h2 { font-size: 17px; margin: 0 0 12px; }
+p { margin: 0 0 12px; color: var(--soft); }
+section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 20px 22px;
+  margin-top: 18px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin-top: 20px; }
+.tile { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
+.tile b { display: block; font-size: 23px; font-weight: 650; font-variant-numeric: tabular-nums; }
+.tile span { color: var(--soft); font-size: 13px; }
+.tile.bad b { color: var(--del); }
+.rows { display: grid; grid-template-columns: max-content 1fr max-content; gap: 5px 12px; align-items: center; }
+.rows > * { min-width: 0; }
+.rows .name { text-align: right; color: var(--soft); font-size: 13px; overflow-wrap: anywhere; }
+.rows .bar { background: var(--bar); height: 16px; border-radius: 3px; min-width: 2px; }
+.rows .number { font-variant-numeric: tabular-nums; font-size: 13px; white-space: nowrap; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)); gap: 24px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th { text-align: left; font-weight: 600; color: var(--soft); font-size: 13px; }
+th, td { padding: 4px 8px 4px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; padding-right: 0; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.passage { font: 15px/1.8 ui-serif, Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; }
+figure { margin: 0; padding: 14px 0; border-bottom: 1px solid var(--line); }
+figure:last-child { border-bottom: 0; padding-bottom: 0; }
+figcaption { color: var(--soft); font-size: 12px; margin-bottom: 4px; }
+ins, del { text-decoration: none; border-radius: 3px; padding: 1px 3px; font-family: ui-monospace, monospace; }
+ins { background: var(--ins-back); color: var(--ins); }
+del { background: var(--del-back); color: var(--del); text-decoration: line-through; }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
+"""
+
+
+def render_page(summary: Mapping[str, Any]) -> str:
+    """The page. Whatever comes from the corpus is escaped."""
+    totals, run = summary["totals"], summary["this_run"]
+    body = [
+        "<h1>Repaired spaces</h1>",
+        f"<p>{escape(summary['output'])} · {escape(summary['made'])}</p>",
+        _tiles(totals, run),
+        _section(
+            "Edits per 1,000 characters",
+            "How many documents needed how much repair.",
+            _bars((one["edits_per_1000_characters"], one["documents"], "") for one in summary["histogram"]),
+        ),
+        _section(
+            "Words that changed most",
+            "The stretch between two unchanged spaces, before and after. Of each shard only the most frequent are "
+            "kept, so that small counts are lower bounds.",
+            _words(summary["words"]),
+        ),
+        _section(
+            "A sample of passages",
+            "Chosen at random, the same in every run: <ins>·</ins> a space was inserted, <del>·</del> one was deleted. "
+            "Nothing else ever changes.",
+            "".join(map(_sample, summary["samples"])) or "<p>No document was changed.</p>",
+        ),
+        _section("Dead letters", _dead_letter_text(totals["dead_letters"]), _dead_letters(summary["dead_letters"])),
+    ]
+    if summary["unreadable"]:
+        rows = [[escape(name), escape(message)] for name, message in summary["unreadable"].items()]
+        body.append(_section("Unreadable files", "They are not in the output.", _table(["file", "reason"], rows)))
+    body += [
+        _section("Throughput", _throughput_text(summary["shards"]), _shards(summary["shards"])),
+        _section("Settings", "What the output depends on.", _settings(summary["settings"])),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Respace: repair report</title><style>{_STYLE}</style></head>\n"
+        f"<body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+    share = 100 * totals["edited_documents"] / max(1, totals["documents"])
+    tiles = [
+        (f"{totals['documents']:,}", f"documents in {totals['files']:,} files", False),
+        (f"{share:.1f} %", "of them were changed", False),
+        (f"{totals['insertions']:,}", "spaces inserted", False),
+        (f"{totals['deletions']:,}", "spaces deleted", False),
+        (f"{totals['dead_letters']:,}", "dead letters", totals["dead_letters"] > 0),
+        (f"{run['kilobytes_per_second']:,.0f} KB/s", f"last run, {run['seconds']:,.0f} s", False),
+    ]
+    if totals["unreadable_files"]:
+        tiles.append((f"{totals['unreadable_files']:,}", "unreadable files", True))
+    return (
+        '<div class="tiles">'
+        + "".join(
+            f'<div class="tile{" bad" if bad else ""}"><b>{value}</b><span>{escape(label)}</span></div>'
+            for value, label, bad in tiles
+        )
+        + "</div>"
+    )
+
+
+def _section(title: str, text: str, content: str) -> str:
+    """``text`` may hold markup of our own; it never comes from the corpus."""
+    return f"<section><h2>{escape(title)}</h2><p>{text}</p>{content}</section>"
+
+
+def _bars(rows: Iterable[tuple[str, float, str]]) -> str:
+    """Horizontal bars: name, length, and what to write behind it (default: the length)."""
+    shown = list(rows)
+    longest = max((value for _, value, _ in shown), default=0) or 1
+    return (
+        '<div class="rows">'
+        + "".join(
+            f'<div class="name">{escape(name)}</div><div><div class="bar" style="width:{100 * value / longest:.1f}%">'
+            f'</div></div><div class="number">{escape(label) or format(value, ",")}</div>'
+            for name, value, label in shown
+        )
+        + "</div>"
+    )
+
+
+def _words(words: Mapping[str, Sequence[tuple[str, int]]]) -> str:
+    titles = {"merged": "Merged", "split": "Split", "moved": "Merged and split"}
+    tables = []
+    for kind, title in titles.items():
+        rows = [[escape(change), f"{number:,}"] for change, number in words[kind]]
+        table = _table([title, "times"], rows, last_is_number=True) if rows else f"<p>{title}: none.</p>"
+        tables.append(f"<div>{table}</div>")
+    return f'<div class="columns">{"".join(tables)}</div>'
+
+
+def _sample(sample: Mapping[str, Any]) -> str:
+    marks = {"inserted": "<ins>·</ins>", "deleted": "<del>·</del>"}
+    passage = "".join(marks.get(what) or escape(text) for what, text in sample["passage"])
+    return (
+        f"<figure><figcaption>{escape(sample['shard'])}, row {sample['row']:,}</figcaption>"
+        f'<blockquote class="passage">{passage}</blockquote></figure>'
+    )
+
+
+def _dead_letter_text(number: int) -> str:
+    if not number:
+        return "None: every document was repaired, or needed no repair."
+    return f"{number:,} documents could not be repaired. They are in the output as they were. The first of them:"
+
+
+def _dead_letters(letters: Sequence[Mapping[str, Any]]) -> str:
+    if not letters:
+        return ""
+    rows = [
+        [
+            f"{escape(letter['shard'])}, row {letter['row']:,}",
+            escape(letter["id"] or ""),
+            f"{escape(letter['stage'])}: {escape(letter['error'])}: {escape(letter['message'])}",
+            f"<code>{escape(letter['text'])}</code>",
+        ]
+        for letter in letters
+    ]
+    return _table(["where", "id", "reason", "text"], rows)
+
+
+def _throughput_text(shards: Sequence[Mapping[str, Any]]) -> str:
+    if len(shards) <= _SHOWN_SHARDS:
+        return "Text per second of one process, file by file, with reading, writing and verifying."
+    return f"Text per second of one process, for the {_SHOWN_SHARDS} slowest of {len(shards):,} files."
+
+
+def _shards(shards: Sequence[Mapping[str, Any]]) -> str:
+    shown = shards
+    if len(shards) > _SHOWN_SHARDS:
+        shown = sorted(shards, key=lambda shard: shard["kilobytes_per_second"])[:_SHOWN_SHARDS]
+    return _bars(
+        (
+            shard["name"],
+            shard["kilobytes_per_second"],
+            f"{shard['kilobytes_per_second']:,.0f} KB/s · {shard['documents']:,} documents · {shard['edits']:,} edits",
+        )
+        for shard in shown
+    )
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return _table(
+        ["setting", "value"], [[escape(key), f"<code>{escape(str(value))}</code>"] for key, value in settings.items()]
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], last_is_number: bool = False) -> str:
+    """Cells hold markup already."""
+
+    def cells(kind: str, values: Sequence[str]) -> str:
+        last = len(values) - 1
+        return "".join(
+            f"<{kind}{' class=number' if last_is_number and place == last else ''}>{value}</{kind}>"
+            for place, value in enumerate(values)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells('th', head)}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,1 @@
+"""Where a job runs. Nothing here knows what a job does."""

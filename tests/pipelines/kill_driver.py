@@ -1,0 +1,63 @@
+"""Runs the repair job in real processes and kills them, for `test_repair_kill`.
+
+Importing Beam takes seconds; so this process imports it once, before it has any thread, and every run is a fork of it.
+
+    python -m tests.pipelines.kill_driver INPUT UNDISTURBED DISTURBED KILLS SEED
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+
+from pipelines.repair_corpus import main
+from tests.transforms.corpora import RULES
+
+
+def start(source: str, output: str, workers: int) -> int:
+    """Starts a run and returns its process id."""
+    process = os.fork()
+    if process:
+        return process
+    os.setpgid(0, 0)
+    arguments = ["--input", source, "--output", output, "--model", RULES, "--provenance", "--max_error_fraction", "1"]
+    os._exit(main([*arguments, "--local_workers", str(workers)]))
+
+
+def finish(process: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def drive(source: str, undisturbed: str, disturbed: str, kills: int, seed: int) -> None:
+    # Not at the top of the module, which the worker processes of the job import too.
+    from transforms import shards  # noqa: F401  it imports Beam, for all forks
+
+    chosen = random.Random(seed)
+    started = time.monotonic()
+    if finish(start(source, undisturbed, workers=1)):
+        raise SystemExit("the undisturbed run failed")
+    seconds = time.monotonic() - started
+    killed = 0
+    while killed < kills:
+        process = start(source, disturbed, workers=chosen.choice([1, 1, 2]))
+        # A killed run has done some shards, so later ones are shorter; the moment must fall inside of them.
+        time.sleep(chosen.uniform(0, seconds * (1 - killed / (kills + 2))))
+        os.kill(process, signal.SIGKILL)
+        if finish(process) == -signal.SIGKILL:
+            killed += 1
+            print(
+                f"killed {killed}: {sum(len(names) for _, _, names in os.walk(disturbed))} files are there", flush=True
+            )
+        else:
+            print("it was done before it could be killed: from the start again", flush=True)
+            shutil.rmtree(disturbed)
+    if finish(start(source, disturbed, workers=2)):
+        raise SystemExit("the last run failed")
+
+
+if __name__ == "__main__":
+    drive(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))

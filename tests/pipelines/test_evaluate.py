@@ -1,0 +1,111 @@
+"""The evaluation job, through a real pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipelines.evaluate import PAPER_METHODS, format_tables, main
+from respace.metrics import Counts, Score
+from respace.repairer import Decision, GivenSequence, Method
+from transforms.evaluation import to_counts
+
+
+class PutSpacesEverywhere:
+    """A bad method whose score is easy to work out."""
+
+    identity = "put spaces everywhere"
+    context = 0
+
+    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
+        return [
+            Decision(np.ones(len(one.bits), dtype=bool), np.ones(len(one.bits), dtype=np.float32)) for one in sequences
+        ]
+
+
+def spaces_everywhere(insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
+    return PutSpacesEverywhere()
+
+
+@pytest.fixture
+def benchmarks(tmp_path: Path) -> Path:
+    for name in ("ACL", "Wiki"):
+        (tmp_path / "dev" / name).mkdir(parents=True)
+        (tmp_path / "dev" / name / "corrupt.txt").write_text("thec at\na b\nxy z\nabc\nab\n")
+        (tmp_path / "dev" / name / "correct.txt").write_text("the cat\na b\nx yz\na b c\nab\n")
+    return tmp_path / "dev"
+
+
+def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"{__name__}:spaces_everywhere"
+    out = tmp_path / "out"
+    arguments = ["--input", str(benchmarks), "--output", str(out), "--methods", f"do_nothing,{name}"]
+    arguments += ["--slice_sequences", "2", "--local_workers", "1"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "| do_nothing | 0.0 | 0.0 |" in printed
+    assert "| do_nothing | 40.0 | 40.0 |" in printed
+    predicted = out / "Wiki" / "predictions"
+    assert (predicted / "do_nothing.txt").read_text() == "thec at\na b\nxy z\nabc\nab\n"
+    spaced = next(path for path in predicted.iterdir() if path.name != "do_nothing.txt")
+    assert spaced.read_text() == "t h e c a t\na b\nx y z\na b c\na b\n"
+    rows = json.loads((out / "report.json").read_text())
+    assert {(row["method"], row["benchmark"]) for row in rows} == {
+        (m, b) for m in ("do_nothing", name) for b in ("ACL", "Wiki")
+    }
+    everywhere = next(row for row in rows if row["method"] == name)
+    # Four of its insertions are right (the|c, x|y, a|b|c), four are wrong, and it deletes nothing.
+    assert everywhere["counts"]["insertions_true_positives"] == 4
+    assert everywhere["counts"]["insertions_false_positives"] == 4
+    assert everywhere["counts"]["deletions_false_negatives"] == 2
+    assert main(arguments) == 0  # all slices are done: nothing runs, the same table
+    assert capsys.readouterr().out == printed
+
+
+def test_first_sequences_only(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]
+    assert main([*arguments, "--sequences", "2", "--local_workers", "1"]) == 0
+    assert "| do_nothing | 50.0 | 50.0 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--methods", "magic"], "--methods magic: unknown method 'magic': expected one of do_nothing"),
+        (["--methods", ","], "expected names separated by commas"),
+        (["--sequences", "0"], "--sequences 0: expected at least 1"),
+    ],
+)
+def test_bad_options(
+    benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["--input", str(benchmarks), "--output", str(tmp_path / "out"), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_missing_benchmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    assert main(["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]) == 1
+    assert "no corrupt.txt there" in capsys.readouterr().err
+
+
+def test_tables() -> None:
+    score = Score(Counts(3, 1, 1), Counts(0, 0, 0), 4, 3, 2000)
+    counts = {("fast", "Wiki"): to_counts(score) | {"milliseconds": 100}}
+    assert format_tables(counts, ["fast"], ["Wiki", "ACL"]).splitlines()[:5] == [
+        "## Micro F-score",
+        "",
+        "| method | Wiki | ACL |",
+        "| --- | --- | --- |",
+        "| fast | 75.0 |  |",
+    ]
+    assert "| fast | 20.0 |  |" in format_tables(counts, ["fast"], ["Wiki", "ACL"])
+
+
+def test_rows_of_the_paper() -> None:
+    assert PAPER_METHODS[0] == "do_nothing"
+    assert "bid_plus_the_one" in PAPER_METHODS

@@ -1,0 +1,69 @@
+"""Small corpora for tests, and one call that repairs them without a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transforms.errors import BadFile
+from transforms.files import list_inputs
+from transforms.manifests import Manifest, read_manifest
+from transforms.planning import RepairPlan, plan_repair
+from transforms.repair import ModelOptions, RepairWork, ShardResult
+from transforms.shard_format import SUFFIXES, FormatOptions
+
+RULES = "tests.transforms.rule_method:Rules"
+BEFORE = ["one ofthe others", "a\u00a0x in it", "nothing to do", "", "a  x of\tthe ofthe"]
+AFTER = ["one of the others", "ax in it", "nothing to do", "", "ax of\tthe of the"]
+
+
+def work(output: Path | str, run: str = "run", overwrite: bool = False, **formats: Any) -> RepairWork:
+    return RepairWork(
+        output=str(output),
+        model=ModelOptions(model=RULES),
+        formats=FormatOptions(**formats),
+        fingerprint={"model": "rules", **{key: str(value) for key, value in formats.items()}},
+        batch_characters=1000,
+        run=run,
+        overwrite=overwrite,
+    )
+
+
+def plan(source: Path | str, job: RepairWork, workers: int | None = None, **options: Any) -> RepairPlan:
+    files = list_inputs([str(source)], SUFFIXES)
+    return plan_repair(files, job.output, job.formats, job.fingerprint_of, workers=workers, **options)
+
+
+def repair(source: Path | str, job: RepairWork, workers: int | None = None) -> list[ShardResult]:
+    """Repairs everything that needs it. Raises BadFile for the first file that cannot be read."""
+    planned = plan(source, job, workers, overwrite=job.overwrite)
+    for message in planned.bad_files.values():
+        raise BadFile(message)
+    return [job(shard) for shard in planned.shards]
+
+
+def manifest(job: RepairWork, name: str) -> Manifest:
+    found = read_manifest(job.output, name)
+    assert found is not None
+    return found
+
+
+def write_parquet(path: Path, texts: Sequence[str | None], row_group_size: int = 1000, **columns: Any) -> pa.Table:
+    table = pa.table({"id": list(range(len(texts))), "text": pa.array(texts, pa.string()), **columns})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, row_group_size=row_group_size)
+    return table
+
+
+def tree(folder: Path | str, *, without: tuple[str, ...] = ()) -> dict[str, bytes]:
+    """Every file below a folder."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not name.startswith(without):
+            found[name] = path.read_bytes()
+    return found

@@ -1,0 +1,1 @@
+"""Beam transforms: they wire; the plain functions beside them think."""

@@ -1,0 +1,165 @@
+"""Provenance: what was changed in a document, precisely enough to change it back.
+
+>>> from respace.gaps import Edit
+>>> kept = with_whitespace("a\\tb cd", [Edit(1, "deletion", 0.9), Edit(3, "insertion", 0.8)])
+>>> [(edit.gap, edit.kind, edit.whitespace) for edit in kept]
+[(1, 'deletion', '\\t'), (3, 'insertion', ' ')]
+>>> revert_text("ab c d", kept)
+'a\\tb cd'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from respace import gaps
+from respace.gaps import Edit
+
+EDITS, INSERTIONS, DELETIONS, MODEL, ORIGINAL = (
+    "respace_edits",
+    "respace_insertions",
+    "respace_deletions",
+    "respace_model",
+    "respace_original",
+)
+PROVENANCE_COLUMNS = (EDITS, INSERTIONS, DELETIONS, MODEL)
+ADDED_COLUMNS = (*PROVENANCE_COLUMNS, ORIGINAL)
+
+_EDIT = pa.struct(
+    [("gap", pa.int64()), ("kind", pa.string()), ("confidence", pa.float32()), ("whitespace", pa.string())]
+)
+_TYPES = {
+    EDITS: pa.list_(pa.field("element", _EDIT)),  # the name that Parquet gives it
+    INSERTIONS: pa.int64(),
+    DELETIONS: pa.int64(),
+    MODEL: pa.string(),
+    ORIGINAL: pa.large_string(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEdit:
+    """An edit and the whitespace that it inserted or deleted."""
+
+    gap: int
+    kind: str
+    confidence: float
+    whitespace: str
+
+
+def character_positions(text: str) -> NDArray[np.intp]:
+    """Where the characters of a text stand."""
+    return np.flatnonzero(~gaps.is_space(gaps.code_points(text)))
+
+
+def with_whitespace(text: str, edits: Sequence[Edit]) -> list[KeptEdit]:
+    """The edits of a text together with the whitespace they concern."""
+    if not edits:
+        return []
+    positions = character_positions(text)
+    kept = []
+    for edit in edits:
+        between = text[int(positions[edit.gap - 1]) + 1 : int(positions[edit.gap])]
+        kept.append(KeptEdit(edit.gap, edit.kind, edit.confidence, between if edit.kind == "deletion" else " "))
+    return kept
+
+
+def replace_gaps(units: Sequence[str], positions: NDArray[np.intp], replacements: Iterable[tuple[int, str]]) -> str:
+    """Puts other whitespace into some gaps.
+
+    Args:
+        units: the text, one item per code point; a text is such a sequence, and so are the escapes of a JSON string.
+        positions: where the characters stand among them.
+        replacements: gaps in ascending order, each with its new whitespace.
+    """
+    pieces: list[str] = []
+    start = 0
+    for gap, whitespace in replacements:
+        pieces += ["".join(units[start : int(positions[gap - 1]) + 1]), whitespace]
+        start = int(positions[gap])
+    pieces.append("".join(units[start:]))
+    return "".join(pieces)
+
+
+def revert_text(repaired: str, edits: Sequence[KeptEdit]) -> str:
+    """The text as it was before these edits.
+
+    Raises:
+        ValueError: the edits are not those of this text.
+    """
+    if not edits:
+        return repaired
+    positions = character_positions(repaired)
+    check_revertible(repaired, positions, edits)
+    back = [(edit.gap, "" if edit.kind == "insertion" else edit.whitespace) for edit in edits]
+    return replace_gaps(repaired, positions, back)
+
+
+def check_revertible(repaired: str, positions: NDArray[np.intp], edits: Sequence[KeptEdit]) -> None:
+    for edit in edits:
+        if not 0 < edit.gap < len(positions):
+            raise ValueError(f"edit at gap {edit.gap}: the text has {len(positions)} characters. Was it changed since?")
+        between = repaired[int(positions[edit.gap - 1]) + 1 : int(positions[edit.gap])]
+        if between != (" " if edit.kind == "insertion" else ""):
+            raise ValueError(f"{edit.kind} at gap {edit.gap}: found {between!r} there. Was the text changed since?")
+
+
+def provenance_arrays(
+    edits: Sequence[Sequence[KeptEdit]], originals: Sequence[str | bytes | None], model: str, wanted: Sequence[str]
+) -> dict[str, pa.Array]:
+    """The columns that are added to documents, by name.
+
+    Args:
+        edits: of each document.
+        originals: text of each document before repair; only looked at if its column is wanted.
+        model: identity of the model.
+        wanted: names of columns, of `ADDED_COLUMNS`.
+    """
+    flat = [edit for document in edits for edit in document]
+    insertions = [sum(edit.kind == "insertion" for edit in document) for document in edits]
+    lengths = np.array([len(document) for document in edits], dtype=np.int64)
+    columns: dict[str, pa.Array] = {}
+    if EDITS in wanted:
+        parts = [
+            pa.array([edit.gap for edit in flat], pa.int64()),
+            pa.array([edit.kind for edit in flat], pa.string()),
+            pa.array([edit.confidence for edit in flat], pa.float32()),
+            pa.array([edit.whitespace for edit in flat], pa.string()),
+        ]
+        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+        values = pa.StructArray.from_arrays(parts, fields=list(_EDIT))
+        columns[EDITS] = pa.ListArray.from_arrays(offsets, values, type=_TYPES[EDITS])
+        columns[INSERTIONS] = pa.array(insertions, pa.int64())
+        columns[DELETIONS] = pa.array((lengths - np.array(insertions, dtype=np.int64)), pa.int64())
+        columns[MODEL] = pa.array([model] * len(edits), pa.string())
+    if ORIGINAL in wanted:
+        columns[ORIGINAL] = text_array(originals, _TYPES[ORIGINAL])
+    return columns
+
+
+def added_fields(wanted: Sequence[str]) -> list[pa.Field]:
+    return [pa.field(name, _TYPES[name]) for name in ADDED_COLUMNS if name in wanted]
+
+
+def edits_from_python(values: Iterable[dict[str, Any]] | None) -> list[KeptEdit]:
+    """Edits as a Parquet column or a JSON member holds them."""
+    return [
+        KeptEdit(int(value["gap"]), str(value["kind"]), float(value["confidence"]), str(value["whitespace"]))
+        for value in values or ()
+    ]
+
+
+def text_array(values: Sequence[str | bytes | None], kind: pa.DataType) -> pa.Array:
+    """A string column; bytes among the values are kept as they are, even where they are no valid UTF-8."""
+    if not any(isinstance(value, bytes) for value in values):
+        return pa.array(values, kind)
+    raw = [value.encode() if isinstance(value, str) else value for value in values]
+    if pa.types.is_large_string(kind):
+        return pa.array(raw, pa.large_binary()).view(kind)
+    return pa.array(raw, pa.binary()).view(pa.string())
