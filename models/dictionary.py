@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from models.features import FOLD_CASE
 from models.files import ModelError, Weights
 from models.word_counts import (
-    EDGE,
     LETTER,
     LETTERS,
     LONGEST_WORD,
@@ -25,8 +24,9 @@ from models.word_counts import (
     from_logs,
     hash_step,
     kinds_of,
-    letters_of,
+    run_lengths,
     to_logs,
+    unknown_word_costs,
     word_hashes,
 )
 from respace.gaps import Bits, Codes
@@ -139,22 +139,9 @@ class Dictionary:
 
     def _unknown_words(self, codes: Codes, room: NDArray[np.int64]) -> NDArray[np.float32]:
         """The weight of an unknown word of 1, 2, … letters that starts at each position."""
-        size = len(codes)
-        cost = self._costs
-        letters = np.pad(letters_of(codes), (0, LONGEST_WORD + 2), constant_values=EDGE)
-        before = np.concatenate([[EDGE, EDGE], letters])
-        summed = np.concatenate([[0.0], np.cumsum(cost[before[:-2], before[1:-1], letters], dtype=np.float64)])
-        begin = cost[EDGE, EDGE, letters[:size]]
-        begin_two = begin + cost[EDGE, letters[:size], letters[1 : size + 1]] + summed[:size] - summed[2 : size + 2]
-        ends = np.concatenate([cost[letters[:-1], letters[1:], EDGE], [0.0]])
-        weights = np.zeros((size, LONGEST_WORD), dtype=np.float32)
-        for length in range(1, LONGEST_WORD + 1):
-            fits = np.flatnonzero(room >= length)
-            if length == 1:
-                value = begin[fits] + cost[EDGE, letters[fits], EDGE]
-            else:
-                value = begin_two[fits] + summed[fits + length] - summed[fits] + ends[fits + length - 2]
-            weights[fits, length - 1] = _UNKNOWN_SHARE * np.exp(_PER_LETTER * length - value)
+        weights = np.zeros((len(codes), LONGEST_WORD), dtype=np.float32)
+        for length, places, costs in unknown_word_costs(self._costs, codes, room):
+            weights[places, length - 1] = _UNKNOWN_SHARE * np.exp(_PER_LETTER * length - costs)
         return weights
 
     def _add_known_words(self, weights: NDArray[np.float32], codes: Codes, runs: _Runs) -> None:
@@ -200,16 +187,13 @@ class _Runs:
 
     @classmethod
     def of(cls, characters: NDArray[np.int32]) -> _Runs:
-        size = len(characters)
         letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
-        here = np.arange(size)
+        here = np.arange(len(characters))
         first = letters.copy()
         first[1:] &= ~letters[:-1]
         run_start = np.maximum.accumulate(np.where(first, here, 0))
         first |= letters & ((here - run_start) % LONGEST_RUN == 0)
-        stops = np.where(~letters | first, here, size)
-        next_stop = np.append(np.minimum.accumulate(stops[::-1])[::-1][1:], size) if size else stops
-        room = np.where(letters, next_stop - here, 0)
+        room = run_lengths(letters, first)
         starts = np.flatnonzero(first)
         starts = starts[np.argsort(-room[starts], kind="stable")]
         return cls(letters, letters & ~first, starts, room[starts], room)

@@ -10,6 +10,7 @@ Counts are kept as logarithms in 8 bits; ``python -m training.count_words`` writ
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -63,6 +64,42 @@ def kinds_of(codes: Codes) -> NDArray[np.uint8]:
 
 def letters_of(codes: Codes) -> NDArray[np.int32]:
     return _LETTER_NUMBERS[np.minimum(codes, _TABLE)]
+
+
+def run_lengths(letters: NDArray[np.bool_], first: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many letters follow from each position on, this one included, within its text."""
+    size = len(letters)
+    here = np.arange(size)
+    # A run stops before the next position that is no letter, or that begins another text.
+    stops = np.where(~letters | first, here, size)
+    next_stop = np.concatenate([np.minimum.accumulate(stops[::-1])[::-1][1:], [size]]) if size else stops
+    return np.where(letters, next_stop - here, 0)
+
+
+def unknown_word_costs(
+    cost: NDArray[Any], codes: Codes, room: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.intp], NDArray[Any]]]:
+    """What the letters of words that nobody has seen cost, for each length: (length, where it fits, cost there).
+
+    Args:
+        cost: of a letter after two others, ``[LETTERS, LETTERS, LETTERS]``.
+        codes: texts laid one after the other.
+        room: how many letters follow from each position on, 0 where there is none.
+    """
+    letters = np.pad(letters_of(codes), (0, LONGEST_WORD + 2), constant_values=EDGE)
+    before = np.concatenate([[EDGE, EDGE], letters])
+    summed = np.concatenate([[0.0], np.cumsum(cost[before[:-2], before[1:-1], letters], dtype=np.float64)])
+    for length in range(1, LONGEST_WORD + 1):
+        places = np.flatnonzero(room >= length)
+        first, last = letters[places], letters[places + length - 1]
+        costs = cost[EDGE, EDGE, first]
+        if length == 1:
+            costs = costs + cost[EDGE, first, EDGE]
+        else:
+            middle = summed[places + length] - summed[places + 2]
+            end = cost[letters[places + length - 2], last, EDGE]
+            costs = costs + cost[EDGE, first, letters[places + 1]] + middle + end
+        yield length, places, costs
 
 
 def hash_step(hashes: NDArray[np.uint64], codes: NDArray[Any]) -> NDArray[np.uint64]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from models.number_spacing import join_numbers
 from models.word_counts import (
     DIGIT,
-    EDGE,
     LETTER,
     LETTERS,
     LONGEST_WORD,
@@ -25,7 +24,8 @@ from models.word_counts import (
     WordCounts,
     hash_step,
     kinds_of,
-    letters_of,
+    run_lengths,
+    unknown_word_costs,
 )
 from respace.gaps import Bits, Codes
 
@@ -114,7 +114,7 @@ class WordSearch:
         after = np.flatnonzero(dash & ~first[:-1] & ~first[1:]) + 1
         bits[after] = bits[after - 1]
         join_numbers(codes, first, bits)
-        room = _run_lengths(letters, first)
+        room = run_lengths(letters, first)
         run_starts = np.flatnonzero(letters & ~inside_run)
         return _Text(codes, kinds, first, bits, room, run_starts, run_starts + room[run_starts])
 
@@ -197,37 +197,11 @@ class WordSearch:
 
     def _unknown_scores(self, codes: Codes, room: NDArray[np.int64]) -> list[list[float]]:
         """For each position the score of an unknown word of 1, 2, … letters that starts there."""
-        letters = np.pad(letters_of(codes), (0, LONGEST_WORD + 2), constant_values=EDGE)
+        scores = np.full((len(codes), LONGEST_WORD), _NEVER)
         cost = self.counts.trigrams.reshape(LETTERS, LETTERS, LETTERS)
-        size = len(codes)
-        padded = np.concatenate([[EDGE, EDGE], letters])
-        inner = cost[padded[:-2], padded[1:-1], letters]  # of each letter after the two before it
-        summed = np.concatenate([[0.0], np.cumsum(inner)])
-        begin = cost[EDGE, EDGE, letters[:size]]
-        second = cost[EDGE, letters[:size], letters[1 : size + 1]]
-        columns = []
-        here = np.arange(size)
-        for length in range(1, LONGEST_WORD + 1):
-            if length == 1:
-                value = begin + cost[EDGE, letters[:size], EDGE]
-            else:
-                middle = (
-                    summed[np.minimum(here + length, len(summed) - 1)] - summed[np.minimum(here + 2, len(summed) - 1)]
-                )
-                end = cost[letters[here + length - 2], letters[here + length - 1], EDGE]
-                value = begin + second + middle + end
-            columns.append(np.where(room >= length, self.log_unknown - self.letter_weight * value, _NEVER))
-        return np.stack(columns, 1).tolist()
-
-
-def _run_lengths(letters: NDArray[np.bool_], first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many letters follow from each position on, this one included, within its text."""
-    size = len(letters)
-    here = np.arange(size)
-    # A run stops before the next position that is no letter, or that begins another text.
-    stops = np.where(~letters | first, here, size)
-    next_stop = np.concatenate([np.minimum.accumulate(stops[::-1])[::-1][1:], [size]]) if size else stops
-    return np.where(letters, next_stop - here, 0)
+        for length, places, costs in unknown_word_costs(cost, codes, room):
+            scores[places, length - 1] = self.log_unknown - self.letter_weight * costs
+        return scores.tolist()
 
 
 def _best_path(
