@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from respace.gaps import edits, split
 from respace.latex.marks import Labels, as_wildcards
@@ -30,7 +29,7 @@ from transforms.latex_shards import DocumentShard, read_parquet_documents
 from transforms.latex_sources import LatexDocument, SourceLimits, read_document
 from transforms.manifests import Fingerprint, Manifest, write_manifest
 from transforms.pdf import PdfError, PdfLimits, extract_text, is_prose, paragraphs
-from transforms.publish import publish
+from transforms.publish import publish_table
 
 # Change it when the rules of conversion or matching change: what was made by other rules is then made again.
 RULES = 3
@@ -199,14 +198,7 @@ class MatchDocuments:
         schema = TEXT_SCHEMA if self.source_only else PAIR_SCHEMA
         table = pa.Table.from_pylist(rows, schema=schema)
         url = join_url(self.output, f"{shard.name}.parquet")
-
-        def verify(path: str) -> None:
-            written = pq.ParquetFile(path).metadata.num_rows
-            if written != table.num_rows:
-                raise OSError(f"{path}: {written} rows written, {table.num_rows} expected")
-
-        with publish(url, verify) as path:
-            pq.write_table(table, path, compression="zstd", row_group_size=_ROW_GROUP)
+        publish_table(url, table, _ROW_GROUP)
         return url
 
 

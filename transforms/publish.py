@@ -21,6 +21,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from transforms.errors import UserError
 from transforms.files import file_size, filesystem, is_local, join_url
 
@@ -85,6 +88,18 @@ def remove_temporaries(root: str) -> int:
                     os.remove(os.path.join(folder, name))
                     removed += 1
     return removed
+
+
+def publish_table(url: str, table: pa.Table, row_group_size: int) -> None:
+    """Publishes a table as Parquet, if all its rows can be read back."""
+
+    def verify(path: str) -> None:
+        written = pq.ParquetFile(path).metadata.num_rows
+        if written != table.num_rows:
+            raise OSError(f"{path}: {written} rows written, {table.num_rows} expected")
+
+    with publish(url, verify) as path:
+        pq.write_table(table, path, compression="zstd", row_group_size=row_group_size)
 
 
 def check_writable(root: str) -> None:

@@ -16,7 +16,6 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from respace.dumps import BadDump, BadPage, DumpRange, Limits, Page, check_head, pages, plan_ranges, read_index
 from respace.noise.draws import row_hashes
@@ -30,7 +29,7 @@ from transforms.files import InputFile, describe, join_url, open_input, read_byt
 from transforms.finished import FinishedShard, finish_shard
 from transforms.killable import KillableFunction, Stopped
 from transforms.manifests import Fingerprint, input_fingerprint
-from transforms.publish import publish
+from transforms.publish import publish, publish_table
 
 DUMP_SUFFIXES = (".xml", ".xml.bz2")
 CENSUS, EXTRACT = "census", "extract"
@@ -197,14 +196,7 @@ class ExtractSentences:
 
     def _write(self, part: str, name: str, table: pa.Table) -> str:
         url = join_url(self.output, part, f"{name.removeprefix(EXTRACT + '/')}.parquet")
-
-        def verify(path: str) -> None:
-            rows = pq.ParquetFile(path).metadata.num_rows
-            if rows != table.num_rows:
-                raise OSError(f"{path}: {rows} sentences written, {table.num_rows} expected")
-
-        with publish(url, verify) as path:
-            pq.write_table(table, path, compression="zstd", row_group_size=_ROW_GROUP_SENTENCES)
+        publish_table(url, table, _ROW_GROUP_SENTENCES)
         return url
 
 
