@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from models.beam_search import BeamSearch, Found
+    from models.paper.beam_search import BeamSearch, Found
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def random_search(size: str, beams: int) -> BeamSearch:
-    from models.beam_search import BeamSearch
-    from models.lstm import NetworkSize, first_weights
-    from models.uni import UniModel, uni_shapes
-    from models.vocabulary import Vocabulary
+    from models.paper.beam_search import BeamSearch
+    from models.paper.lstm import NetworkSize, first_weights
+    from models.paper.uni import UniModel, uni_shapes
+    from models.paper.vocabulary import Vocabulary
 
     vocabulary = Vocabulary(" " + "".join(chr(0x100 + number) for number in range(199)))
     network = NetworkSize.named(size)
@@ -68,11 +68,11 @@ def batch(options: argparse.Namespace) -> None:
 
 
 def prune(options: argparse.Namespace) -> None:
-    from models.beam_search import FULL_SEARCH, Pruning
     from models.files import load_model
-    from models.search import SearchMethod
+    from models.paper.beam_search import FULL_SEARCH, Pruning
+    from models.paper.search import SearchMethod
     from respace.metrics import Score, score_bits
-    from training.benchmark_files import read_benchmarks
+    from training.data.benchmark_files import read_benchmarks
 
     files = load_model(options.model)
     searches = {

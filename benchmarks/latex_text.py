@@ -30,14 +30,14 @@ def main() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import numpy as np
 
-    from models.dictionary import Dictionary
-    from models.fast import FastConfig, FastModel
-    from models.features import Features
+    from models.fast.dictionary import Dictionary
+    from models.fast.features import Features
+    from models.fast.network import FastConfig, FastModel
     from models.files import load_model
-    from training.background import InBackground
-    from training.benchmark_files import read_benchmarks
+    from training.data.background import InBackground
+    from training.data.benchmark_files import read_benchmarks
+    from training.data.stream import batches
     from training.score import score_fast
-    from training.stream import batches
     from training.train_fast import TrainConfig, Trainer
 
     features = Features(ngrams=((3, 1 << 16), (5, 1 << 18), (8, 1 << 18)), straddles=((2, 1 << 16),), word_rows=1 << 18)

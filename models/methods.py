@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from models.files import ModelError, ModelFiles, load_model, shipped_models
-from models.quiet import import_tensorflow
+from models.tensorflow import import_tensorflow
 from respace.repairer import Method, check_penalties
 
 # Names that people say, and the model that is meant.
@@ -17,25 +17,25 @@ _SEARCHES = ("uni", "bid", "combination")
 
 
 def _do_nothing() -> Method:
-    from models.baselines import DoNothing
+    from models.words.baselines import DoNothing
 
     return DoNothing()
 
 
 def _greedy() -> Method:
-    from models.baselines import Greedy
+    from models.words.baselines import Greedy
 
     return Greedy.load()
 
 
 def _dynamic_programming() -> Method:
-    from models.baselines import DynamicProgramming
+    from models.words.baselines import DynamicProgramming
 
     return DynamicProgramming.load()
 
 
 def _wordsegment() -> Method:
-    from models.baselines import WordSegment
+    from models.words.baselines import WordSegment
 
     return WordSegment()
 
@@ -74,11 +74,11 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
     if kind == "fast" or kind in _SEARCHES:
         import_tensorflow()
     if kind == "fast":
-        from models.fast import FastMethod
+        from models.fast.network import FastMethod
 
         return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
     if kind in _SEARCHES:
-        from models.search import SearchMethod
+        from models.paper.search import SearchMethod
 
         return SearchMethod.from_files(files, insertion_penalty, deletion_penalty)
     raise ModelError(

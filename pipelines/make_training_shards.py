@@ -2,8 +2,8 @@
 
     python -m pipelines.make_training_shards --input clean.parquet --output shards --formats parquet tfrecord
 
-Columns: `characters`, `true_bits`, `given_bits` (packed), `noise_kind`, `source_id`. `training.datasets` reads both
-formats. The same input, options and seed give the same bytes.
+Columns: `characters`, `true_bits`, `given_bits` (packed), `noise_kind`, `source_id`. `training.data.datasets` reads
+both formats. The same input, options and seed give the same bytes.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from training.benchmark_files import read_benchmarks
+from training.data.benchmark_files import read_benchmarks
 from training.fit_search import FittedPenalties, fit, measure
-from training.paper_card import penalty_table
+from training.paper.card import penalty_table
 
 LANGUAGE_WEIGHTS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sequences", type=int, help="fit on the first so many of each")
     options = parser.parse_args(arguments)
     from models.files import ModelFiles, save_model
-    from models.search import load_networks
+    from models.paper.search import load_networks
 
     config = {
         "kind": "combination",

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from models.files import save_model
-from models.word_counts import (
+from models.words.counts import (
     DIGIT,
     EDGE,
     LETTER,
@@ -37,7 +37,7 @@ from models.word_counts import (
     letters_of,
 )
 from respace.gaps import code_points, gap_bits, is_space
-from training.corpora import Corpus, Source
+from training.data.corpora import Corpus, Source
 
 _ROWS_AT_ONCE = 200_000
 _ASCII_UNIT = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*|[0-9]+|.", re.DOTALL)

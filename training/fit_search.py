@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.benchmark_files import Benchmark, read_benchmarks
-from training.paper_card import card
+from training.data.benchmark_files import Benchmark, read_benchmarks
+from training.paper.card import card
 from training.penalties import Penalties, accuracy_grid, least_of_best
 
 if TYPE_CHECKING:
-    from models.search import Labeller
-    from models.uni import UniModel
+    from models.paper.search import Labeller
+    from models.paper.uni import UniModel
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Measured:
 
 def measure(model: UniModel, labeller: Labeller | None, benchmarks: Sequence[Benchmark]) -> list[Measured]:
     """Runs the networks; benchmarks without any space are passed over."""
-    from models.search_penalties import LookAhead
+    from models.paper.look_ahead_penalties import LookAhead
 
     look_ahead = LookAhead(model)
     out = []
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sequences", type=int, help="fit on the first so many of each")
     options = parser.parse_args(arguments)
     from models.files import load_model, locate, save_model
-    from models.search import load_networks
+    from models.paper.search import load_networks
 
     try:
         files = load_model(options.model)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.files import ModelFiles, load_model, locate, save_model
-from training.benchmark_files import read_benchmarks
+from training.data.benchmark_files import read_benchmarks
 from training.penalties import Penalties
 from training.score import Scores, score_fast
 
@@ -28,7 +28,7 @@ def model_card(files: ModelFiles, scores: Scores, sequences: str) -> str:
         f"# {files.name}",
         "",
         "FAST: one logit per gap from hashed n-grams, straddles, given words and a dictionary, and dilated residual "
-        "convolutions (`models/fast.py`, `docs/fast.md`).",
+        "convolutions (`models/fast/network.py`, `docs/fast.md`).",
         "",
         f"- sha256 `{files.sha256}`, {size:.0f} MB, table in 8 bits",
         f"- penalties: insertion {pair.insertion:g}, deletion {pair.deletion:g}; zero for texts that lost all spaces",
@@ -85,10 +85,10 @@ def main() -> None:
     parser.add_argument("--sequences", type=int, help="score only the first so many of each")
     parser.add_argument("--fit", action="store_true", help="fit the penalties and write them into the model")
     options = parser.parse_args()
-    from models.quiet import import_tensorflow
+    from models.tensorflow import import_tensorflow
 
     import_tensorflow()
-    from models.fast import FastMethod
+    from models.fast.network import FastMethod
 
     try:
         files = load_model(options.model)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from respace.metrics import Score, score_bits
-from training.benchmark_files import Benchmark, read_benchmarks
+from training.data.benchmark_files import Benchmark, read_benchmarks
 from training.penalties import Penalties, accuracy_grid, best
 
 if TYPE_CHECKING:
-    from models.fast import FastModel
+    from models.fast.network import FastModel
 
 Logits = list[NDArray[np.float32]]
 
@@ -72,7 +72,7 @@ def score_fast(model: FastModel, benchmarks: Sequence[Benchmark], penalties: Pen
 
 
 def _judged_logits(model: FastModel, benchmark: Benchmark) -> Logits:
-    from models.fast import in_company
+    from models.fast.network import in_company
 
     logits = model.sequence_logits(benchmark.given)
     return [in_company(given.bits, values) for given, values in zip(benchmark.given, logits, strict=True)]
@@ -118,10 +118,10 @@ def main() -> None:
     parser.add_argument("--sequences", type=int, help="score only the first so many of each")
     parser.add_argument("--fit", action="store_true", help="fit the penalties instead of taking the model's own")
     options = parser.parse_args()
-    from models.quiet import import_tensorflow
+    from models.tensorflow import import_tensorflow
 
     import_tensorflow()
-    from models.fast import FastMethod
+    from models.fast.network import FastMethod
 
     try:
         benchmarks = read_benchmarks(options.benchmarks, options.sequences)

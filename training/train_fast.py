@@ -21,18 +21,18 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from models.dictionary import Dictionary
-from models.fast import MIXED, FastConfig, FastModel, dense_shapes, logits, quantise_table
+from models.fast.dictionary import Dictionary
+from models.fast.network import MIXED, FastConfig, FastModel, dense_shapes, logits, quantise_table
 from models.files import ModelFiles, Weights, load_model, save_model
 from respace.noise import Recipe
-from training.background import InBackground
-from training.benchmark_files import Benchmark, read_benchmarks
-from training.corpora import Corpus, Source
-from training.count_dictionary import count_dictionary
-from training.count_table import count_table
+from training.data.background import InBackground
+from training.data.benchmark_files import Benchmark, read_benchmarks
+from training.data.corpora import Corpus, Source
+from training.data.stream import Batch, StreamConfig, batches
+from training.fast.count_dictionary import count_dictionary
+from training.fast.count_table import count_table
 from training.penalties import Penalties
 from training.score import format_table, score_fast
-from training.stream import Batch, StreamConfig, batches
 
 
 @dataclass(frozen=True, kw_only=True)

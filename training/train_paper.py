@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from respace.noise import Recipe
-from training.paper_card import card, describe
+from training.paper.card import card, describe
 
 if TYPE_CHECKING:
     from models.files import ModelFiles
-    from models.vocabulary import Vocabulary
-    from training.corpora import Source
-    from training.paper_trainer import PaperTrainer
-    from training.text_stream import Piece, TextStreamConfig
+    from models.paper.vocabulary import Vocabulary
+    from training.data.corpora import Source
+    from training.data.text_stream import Piece, TextStreamConfig
+    from training.paper.trainer import PaperTrainer
 
 _KINDS = ("uni", "bid")
 _COUNTED_ROWS = 40_000  # of each source, for the vocabulary
@@ -75,7 +75,7 @@ class PaperConfig:
 
     @classmethod
     def read(cls, path: str) -> PaperConfig:
-        from training.corpora import Source
+        from training.data.corpora import Source
 
         values = json.loads(Path(path).read_text())
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
@@ -87,12 +87,12 @@ class PaperConfig:
 
     @property
     def recipe(self) -> Recipe:
-        from training.text_stream import clean_recipe, noisy_recipe
+        from training.data.text_stream import clean_recipe, noisy_recipe
 
         return clean_recipe() if self.noise is None else noisy_recipe(**self.noise)
 
     def stream(self, vocabulary: Vocabulary) -> TextStreamConfig:
-        from training.text_stream import TextStreamConfig
+        from training.data.text_stream import TextStreamConfig
 
         return TextStreamConfig(
             sources=self.sources,
@@ -107,8 +107,8 @@ class PaperConfig:
 
 def count_vocabulary(sources: Sequence[Source], size: int) -> Vocabulary:
     """The most frequent characters of rows spread evenly over the sources."""
-    from models.vocabulary import Vocabulary
-    from training.corpora import Corpus
+    from models.paper.vocabulary import Vocabulary
+    from training.data.corpora import Corpus
 
     counts: Counter[str] = Counter()
     for source in sources:
@@ -122,8 +122,8 @@ def count_vocabulary(sources: Sequence[Source], size: int) -> Vocabulary:
 def held_out_pieces(benchmarks: str | None, vocabulary: Vocabulary, with_spaces: bool, count: int) -> list[Piece]:
     """Correct text of the benchmarks, to measure the network itself on."""
     from respace.noise import corrupt
-    from training.benchmark_files import read_lines
-    from training.text_stream import clean_recipe, cut
+    from training.data.benchmark_files import read_lines
+    from training.data.text_stream import clean_recipe, cut
 
     if benchmarks is None:
         return []
@@ -137,9 +137,9 @@ def held_out_pieces(benchmarks: str | None, vocabulary: Vocabulary, with_spaces:
 def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tuple[PaperTrainer, ModelFiles | None]:
     """A trainer, taken up where it stopped, and the language model that BID takes along."""
     from models.files import load_model
-    from models.lstm import NetworkSize
-    from models.vocabulary import Vocabulary
-    from training.paper_trainer import PaperTrainer
+    from models.paper.lstm import NetworkSize
+    from models.paper.vocabulary import Vocabulary
+    from training.paper.trainer import PaperTrainer
 
     files = None
     path = run_dir / "vocabulary.json"
@@ -169,9 +169,9 @@ def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tup
 
 def run(config: PaperConfig, trainer: PaperTrainer, pieces: list[Piece], options: argparse.Namespace) -> None:
     """Trains until the end that the options set, with a line about it every half minute."""
-    from models.lstm import parameters
-    from training.background import InBackground
-    from training.text_stream import text_batches
+    from models.paper.lstm import parameters
+    from training.data.background import InBackground
+    from training.data.text_stream import text_batches
 
     size = trainer.size
     print(
@@ -227,12 +227,12 @@ def write(
     options: argparse.Namespace,
 ) -> None:
     """Fits penalties and writes the model directory with its card."""
-    from models.bid import BidModel
     from models.files import save_model
-    from models.lstm import NetworkSize
-    from models.search import network_config
-    from models.uni import UniModel
-    from training.benchmark_files import read_benchmarks
+    from models.paper.bid import BidModel
+    from models.paper.lstm import NetworkSize
+    from models.paper.search import network_config
+    from models.paper.uni import UniModel
+    from training.data.benchmark_files import read_benchmarks
     from training.fit_search import fit, measure
 
     weights = trainer.weights()

@@ -16,7 +16,7 @@ class ExampleWriter:
     """Writes record batches of string and binary columns as tf.Examples, each value a list of one bytes."""
 
     def __init__(self, path: str):
-        from models.quiet import import_tensorflow
+        from models.tensorflow import import_tensorflow
 
         import_tensorflow()
         import tensorflow as tf

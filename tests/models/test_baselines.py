@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.baselines import DoNothing, WordSegment, space_between
 from models.files import ModelError
 from models.methods import BASELINES, load_method, method_identity, method_names
+from models.words.baselines import DoNothing, WordSegment, space_between
 from respace import gaps
 from respace.repairer import GivenSequence, Repairer
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from models.beam_search import FULL_SEARCH, BeamSearch, Found, Pruning
-from models.lstm import NetworkSize, first_weights
-from models.uni import UniModel, uni_shapes
-from models.vocabulary import Vocabulary
+from models.paper.beam_search import FULL_SEARCH, BeamSearch, Found, Pruning
+from models.paper.lstm import NetworkSize, first_weights
+from models.paper.uni import UniModel, uni_shapes
+from models.paper.vocabulary import Vocabulary
 from tests.models.reference_search import LanguageModel, reference_search
 
 VOCABULARY = Vocabulary(" etaoinshrdlu")

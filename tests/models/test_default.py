@@ -9,7 +9,7 @@ import pytest
 
 from models.files import load_model
 from respace import Repairer
-from training.benchmark_files import read_lines
+from training.data.benchmark_files import read_lines
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.dictionary import GIVEN_EVIDENCE, LONGEST_RUN, Dictionary
+from models.fast.dictionary import GIVEN_EVIDENCE, LONGEST_RUN, Dictionary
 from models.files import ModelError
-from models.word_counts import LETTERS
+from models.words.counts import LETTERS
 from respace import gaps
 
 COUNTS = {"a": 50, "do": 20, "dog": 9, "go": 12, "goat": 4, "oat": 6, "at": 30, "tea": 8, "team": 7}

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models import fast
-from models.fast import FastMethod, quantise_table
+from models.fast import network as fast
+from models.fast.network import FastMethod, quantise_table
 from models.files import ModelError
 from respace import Repairer, gaps
 from respace.repairer import GivenSequence

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.features import WORD_REACH, Features
+from models.fast.features import WORD_REACH, Features
 from respace import gaps
 
 FEATURES = Features()

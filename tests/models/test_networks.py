@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models import lstm, uni
-from models.bid import BidModel, bid_shapes
 from models.files import ModelError
-from models.lstm import SIZES, NetworkSize, first_weights, parameters
-from models.uni import UniModel, uni_shapes
-from models.vocabulary import Vocabulary
+from models.paper import lstm, uni
+from models.paper.bid import BidModel, bid_shapes
+from models.paper.lstm import SIZES, NetworkSize, first_weights, parameters
+from models.paper.uni import UniModel, uni_shapes
+from models.paper.vocabulary import Vocabulary
 from respace.gaps import code_points
 from respace.repairer import GivenSequence
 from tests.models.reference_search import LanguageModel
@@ -21,7 +21,7 @@ SIZE = NetworkSize(units=6, dense=5)
 
 def test_parameters_of_the_paper() -> None:
     assert parameters(uni_shapes(203, SIZES["paper"])) == 6_287_563
-    # The paper prints 12,158,980: three more than its layers have, see models/bid.py.
+    # The paper prints 12,158,980: three more than its layers have, see models/paper/bid.py.
     assert parameters(bid_shapes(203, SIZES["paper"])) == 12_158_977
 
 

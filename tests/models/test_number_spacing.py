@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.number_spacing import join_numbers
+from models.words.numbers import join_numbers
 from respace import gaps
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from models.beam_search import FULL_SEARCH, Pruning
 from models.files import load_model, shipped_models
-from models.search import SearchMethod
-from training.benchmark_files import read_benchmarks
+from models.paper.beam_search import FULL_SEARCH, Pruning
+from models.paper.search import SearchMethod
+from training.data.benchmark_files import read_benchmarks
 
 BENCHMARKS = Path(__file__).parents[2].parent / "shared" / "benchmarks" / "dev"
 SEQUENCES = 40

@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.beam_search import FULL_SEARCH, BeamSearch
-from models.bid import CONTEXT, WINDOW, bid_shapes
 from models.files import ModelError, load_model, save_model
-from models.lstm import NetworkSize, first_weights
 from models.methods import fitted_penalties, load_method, method_identity
-from models.search import SearchMethod, load_networks
-from models.search_penalties import LookAhead
-from models.uni import UniModel, uni_shapes
-from models.vocabulary import Vocabulary
+from models.paper.beam_search import FULL_SEARCH, BeamSearch
+from models.paper.bid import CONTEXT, WINDOW, bid_shapes
+from models.paper.look_ahead_penalties import LookAhead
+from models.paper.lstm import NetworkSize, first_weights
+from models.paper.search import SearchMethod, load_networks
+from models.paper.uni import UniModel, uni_shapes
+from models.paper.vocabulary import Vocabulary
 from respace import gaps
 from respace.repairer import GivenSequence, Repairer, lost_all_spaces
 from tests.models.reference_search import LanguageModel
-from training.paper_trainer import PaperTrainer
-from training.text_stream import pad, with_blanks
+from training.data.text_stream import pad, with_blanks
+from training.paper.trainer import PaperTrainer
 
 VOCABULARY = Vocabulary(" helowrdabcx")
 SIZE = NetworkSize(units=24, dense=16)

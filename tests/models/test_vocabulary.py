@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.files import ModelError
-from models.vocabulary import Vocabulary
+from models.paper.vocabulary import Vocabulary
 from respace.gaps import code_points
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.dictionary import Dictionary
-from models.fast import FastConfig, FastModel, dense_shapes, quantise_table
-from models.features import Features
+from models.fast.dictionary import Dictionary
+from models.fast.features import Features
+from models.fast.network import FastConfig, FastModel, dense_shapes, quantise_table
 from models.files import Weights
-from models.word_counts import LETTERS
+from models.words.counts import LETTERS
 
 TINY_FEATURES = Features(ngrams=((3, 256), (4, 512)), straddles=((2, 256),), word_rows=512)
 TINY = FastConfig(features=TINY_FEATURES, row_width=8, character_width=4, hidden=8, dilations=(1, 2, 4), dense=8)

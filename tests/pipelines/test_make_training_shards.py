@@ -111,7 +111,7 @@ def test_copies_are_corrupted_differently(tmp_path: Path) -> None:
 def test_training_from_both_formats(tmp_path: Path) -> None:
     import tensorflow as tf
 
-    from training.datasets import examples, padded_batches
+    from training.data.datasets import examples, padded_batches
 
     write_input(tmp_path / "in", files=1, rows=400)
     assert run(tmp_path, "out", "--num_shards", "2", "--formats", "parquet", "tfrecord") == 0

@@ -10,12 +10,12 @@ from itertools import count
 
 import numpy as np
 
-from training.background import InBackground
+from training.data.background import InBackground
 
 # A trainer that takes one item, tells who makes them, and waits to be killed.
 TRAINER = """
 import multiprocessing, time
-from training.background import InBackground
+from training.data.background import InBackground
 from tests.training.test_background import large_items
 if __name__ == "__main__":
     stream = InBackground(large_items, ahead=2)

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.fast import FastModel
+from models.fast.network import FastModel
 from models.files import load_model, save_model
-from models.lstm import NetworkSize, first_weights
 from models.methods import load_method, method_identity
-from models.search import SearchMethod
-from models.uni import uni_shapes
-from models.vocabulary import Vocabulary
+from models.paper.lstm import NetworkSize, first_weights
+from models.paper.search import SearchMethod
+from models.paper.uni import uni_shapes
+from models.paper.vocabulary import Vocabulary
 from tests.models.tiny import TINY, tiny_weights
 from training.combine import LANGUAGE_WEIGHTS, main
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.features import Features
+from models.fast.features import Features
 from respace import gaps
-from training.count_table import count_table
+from training.fast.count_table import count_table
 
 FEATURES = Features(ngrams=((3, 1 << 16),), straddles=(), word_rows=1 << 16)
 

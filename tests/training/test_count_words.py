@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.baselines import DynamicProgramming, Greedy
 from models.files import ModelError, load_model, save_model
-from models.word_counts import WordCounts, from_logs, load_word_counts, to_logs, word_hashes
-from models.word_search import WordSearch
+from models.words.baselines import DynamicProgramming, Greedy
+from models.words.counts import WordCounts, from_logs, load_word_counts, to_logs, word_hashes
+from models.words.viterbi import WordSearch
 from respace import gaps
 from respace.repairer import GivenSequence, Repairer
 from training.count_words import count, main, units_of

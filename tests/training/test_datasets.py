@@ -11,7 +11,7 @@ import pytest
 
 from respace.examples import SCHEMA, to_record_batch
 from respace.noise import Recipe, corrupt
-from training.datasets import examples, padded_batches
+from training.data.datasets import examples, padded_batches
 from transforms.tf_records import ExampleWriter
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from respace.repairer import GivenSequence
-from training.benchmark_files import Benchmark
+from training.data.benchmark_files import Benchmark
 from training.fit_search import Measured, fit
 from training.penalties import Penalties
 

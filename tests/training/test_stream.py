@@ -10,10 +10,10 @@ import pytest
 
 from respace.noise import Recipe, corrupt
 from tests.models.tiny import TINY_DICTIONARY, TINY_FEATURES
-from training.background import InBackground
-from training.corpora import Corpus, Source, block
-from training.layouts import layout_rows
-from training.stream import SEPARATION, Batch, StreamConfig, batches, pack
+from training.data.background import InBackground
+from training.data.corpora import Corpus, Source, block
+from training.data.layouts import layout_rows
+from training.data.stream import SEPARATION, Batch, StreamConfig, batches, pack
 
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly brew bitter coffee".split()
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from models.vocabulary import Vocabulary
+from models.paper.vocabulary import Vocabulary
 from respace.noise import corrupt
-from training.corpora import Source
-from training.text_stream import TextStreamConfig, clean_recipe, cut, group, noisy_recipe, text_batches
+from training.data.corpora import Source
+from training.data.text_stream import TextStreamConfig, clean_recipe, cut, group, noisy_recipe, text_batches
 
 VOCABULARY = Vocabulary(" abcdefghijklmnopqrstuvwxyz.")
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from models.fast import FastMethod, dense_shapes
+from models.fast.network import FastMethod, dense_shapes
 from models.files import load_model
 from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
-from training.corpora import Source
-from training.count_table import count_table
-from training.stream import batches
+from training.data.corpora import Source
+from training.data.stream import batches
+from training.fast.count_table import count_table
 from training.train_fast import TrainConfig, Trainer, grown
 
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly brew bitter coffee".split()

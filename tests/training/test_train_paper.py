@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from models.files import load_model
-from models.lstm import NetworkSize
 from models.methods import load_method
-from models.search import SearchMethod
-from models.vocabulary import Vocabulary
+from models.paper.lstm import NetworkSize
+from models.paper.search import SearchMethod
+from models.paper.vocabulary import Vocabulary
+from training.data.text_stream import TextBatch, pad
 from training.fit_search import main as fit_main
 from training.fit_search import the_one
-from training.paper_trainer import PaperTrainer
+from training.paper.trainer import PaperTrainer
 from training.penalties import Penalties
-from training.text_stream import TextBatch, pad
 from training.train_paper import main
 
 VOCABULARY = Vocabulary(" abcdef")

@@ -14,9 +14,9 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from models import lstm, uni
 from models.batches import cut_into_batches
-from models.uni import UniModel
+from models.paper import lstm, uni
+from models.paper.uni import UniModel
 from respace.gaps import Bits, Codes
 
 _WINDOW, _CONTEXT, _ROWS = 2048, 128, 64

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from models.features import FOLD_CASE
+from models.fast.features import FOLD_CASE
 from models.files import ModelError, Weights
-from models.word_counts import (
+from models.words.counts import (
     LETTER,
     LETTERS,
     LONGEST_WORD,

@@ -1,4 +1,4 @@
-"""Dynamic programming over words: the best way to cut text without spaces into units (see `models.word_counts`).
+"""Dynamic programming over words: the best way to cut text without spaces into units (see `models.words.counts`).
 
 A unit costs -log of half its probability plus half its probability after the unit before it. A word that was never seen
 may stand anywhere; it costs what its letters cost. All candidate words and pairs are looked up at once for many
@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from models.number_spacing import join_numbers
-from models.word_counts import (
+from models.words.counts import (
     DIGIT,
     LETTER,
     LETTERS,
@@ -27,6 +26,7 @@ from models.word_counts import (
     run_lengths,
     unknown_word_costs,
 )
+from models.words.numbers import join_numbers
 from respace.gaps import Bits, Codes
 
 # Share of words of running text that are not among the counted ones, and how much of what three letters say they cost

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from models.word_counts import WORDS_MODEL, WordCounts, load_word_counts
-from models.word_search import WordSearch
+from models.words.counts import WORDS_MODEL, WordCounts, load_word_counts
+from models.words.viterbi import WordSearch
 from respace import gaps
 from respace.gaps import Bits, Codes
 from respace.repairer import Decision, GivenSequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from models import lstm
 from models.files import Weights
-from models.lstm import NetworkSize, Shapes, Tensors
-from models.vocabulary import Vocabulary
+from models.paper import lstm
+from models.paper.lstm import NetworkSize, Shapes, Tensors
+from models.paper.vocabulary import Vocabulary
 
 LSTM, DENSE, OUT = "uni/lstm", "uni/dense", "uni/out"
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.vocabulary import Vocabulary
+from models.paper.vocabulary import Vocabulary
 from respace.gaps import Bits
 from respace.noise import Corrupted, Recipe, corrupt
-from training.corpora import Corpus, Source, block
+from training.data.corpora import Corpus, Source, block
 
 BLOCK_ROWS = 1024
 NO_SPACE_ERRORS: dict[str, Any] = {

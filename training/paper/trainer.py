@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from models import lstm
-from models.bid import bid_shapes, gap_logits
 from models.files import Weights
-from models.lstm import NetworkSize, Tensors
-from models.uni import sequence_logits, uni_shapes
-from models.vocabulary import Vocabulary
-from training.text_stream import Piece, TextBatch, pad
+from models.paper import lstm
+from models.paper.bid import bid_shapes, gap_logits
+from models.paper.lstm import NetworkSize, Tensors
+from models.paper.uni import sequence_logits, uni_shapes
+from models.paper.vocabulary import Vocabulary
+from training.data.text_stream import Piece, TextBatch, pad
 
 Kind = Literal["uni", "bid"]
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7

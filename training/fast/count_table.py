@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from models.features import Features
+from models.fast.features import Features
 from respace import gaps
 
 _CHUNK_CHARACTERS = 1 << 20

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from models.dictionary import Dictionary
-from models.word_counts import LONGEST_WORD
+from models.fast.dictionary import Dictionary
+from models.words.counts import LONGEST_WORD
 from training.count_words import RARE, count_tokens, letter_model, units_of
 
 # A word seen once is more often a slip of the pen than a word.

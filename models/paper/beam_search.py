@@ -24,8 +24,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from models import lstm, uni
-from models.uni import UniModel
+from models.paper import lstm, uni
+from models.paper.uni import UniModel
 
 DEFAULT_BEAMS = 5
 _DEAD = -1e30

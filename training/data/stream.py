@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.dictionary import Dictionary
-from models.features import Features
+from models.fast.dictionary import Dictionary
+from models.fast.features import Features
 from respace.noise import Corrupted, Recipe, corrupt
-from training.corpora import Corpus, Source, block
-from training.layouts import layout_rows
+from training.data.corpora import Corpus, Source, block
+from training.data.layouts import layout_rows
 
 # Sequences that share a window stand this far apart, so that no n-gram touches two of them.
 SEPARATION = 12

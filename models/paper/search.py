@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.batches import cut_into_batches
-from models.beam_search import DEFAULT_BEAMS, FULL_SEARCH, BeamSearch, Pruning
-from models.bid import CONTEXT, WINDOW, BidModel
 from models.files import ModelError, ModelFiles, load_model
-from models.lstm import NetworkSize
-from models.uni import UniModel
-from models.vocabulary import Vocabulary
+from models.paper.beam_search import DEFAULT_BEAMS, FULL_SEARCH, BeamSearch, Pruning
+from models.paper.bid import CONTEXT, WINDOW, BidModel
+from models.paper.lstm import NetworkSize
+from models.paper.uni import UniModel
+from models.paper.vocabulary import Vocabulary
 from respace.repairer import Decision, GivenSequence
 
 KINDS = ("uni", "bid", "combination")
@@ -138,7 +138,7 @@ def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
 
 
 def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
-    from models.fast import FastConfig, FastModel
+    from models.fast.network import FastConfig, FastModel
 
     language, labels = (_referred(files, key) for key in ("language_model", "labels"))
     model, _, _ = load_networks(language)

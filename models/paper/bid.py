@@ -16,11 +16,11 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from models import lstm
 from models.batches import cut_into_batches
 from models.files import Weights
-from models.lstm import NetworkSize, Shapes, Tensors
-from models.vocabulary import Vocabulary
+from models.paper import lstm
+from models.paper.lstm import NetworkSize, Shapes, Tensors
+from models.paper.vocabulary import Vocabulary
 from respace.repairer import GivenSequence
 
 FORWARD, BACKWARD, DENSE, OUT = "bid/forward_lstm", "bid/backward_lstm", "bid/dense", "bid/out"

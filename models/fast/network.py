@@ -1,8 +1,9 @@
 """FAST: one pass, one logit per gap, with the given spaces as input.
 
-Hashed n-grams, straddles and words (`models.features`) index one large table; cheap to look up, they hold what a
+Hashed n-grams, straddles and words (`models.fast.features`) index one large table; cheap to look up, they hold what a
 larger network would have to compute. Their rows are projected together with character and bit embeddings and what a
-dictionary says of each gap (`models.dictionary`), and pass through dilated residual convolutions to one logit per gap.
+dictionary says of each gap (`models.fast.dictionary`), and pass through dilated residual convolutions to one logit
+per gap.
 A given space is deleted below ``-deletion_penalty``, a space is inserted above ``insertion_penalty``.
 """
 
@@ -18,8 +19,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from models.dictionary import KINDS, LONGEST_RUN, Dictionary
-from models.features import Features
+from models.fast.dictionary import KINDS, LONGEST_RUN, Dictionary
+from models.fast.features import Features
 from models.files import ModelError, ModelFiles, Weights, load_model
 from respace.gaps import Bits
 from respace.repairer import Decision, GivenSequence, check_penalties

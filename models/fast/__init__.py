@@ -1,0 +1,1 @@
+"""FAST: one pass over a text, one logit per gap."""

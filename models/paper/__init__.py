@@ -1,0 +1,1 @@
+"""The paper's models: UNI, BID and their beam search."""

@@ -1,0 +1,1 @@
+"""What training reads: clean text, noise, batches, benchmarks."""

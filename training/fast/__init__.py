@@ -1,0 +1,1 @@
+"""What is counted for FAST before it is trained."""

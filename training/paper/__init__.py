@@ -1,0 +1,1 @@
+"""How the paper's networks are trained and described."""
