@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.options import JobOptions, check_at_least, job_parser, parse_options, run_job
-from pipelines.stages import Stage, StageResult, opened_output, run_stage
-from transforms.errors import BadFile, BadOption, UserError
+from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, run_job
+from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
+from respace.storage.errors import BadFile, BadOption, UserError
 
 if TYPE_CHECKING:
     from transforms.evaluation import BenchmarkFiles, EvaluationSlice
@@ -135,9 +135,9 @@ def report(
     done: StageResult,
 ) -> None:
     """Joins the predictions of all slices, prints the tables and writes the report."""
+    from respace.storage.files import join_url, read_bytes
+    from respace.storage.publish import publish_bytes
     from transforms.evaluation import safe_name
-    from transforms.files import join_url, read_bytes
-    from transforms.publish import publish_bytes
 
     counts: dict[tuple[str, str], Counter[str]] = {}
     texts: dict[tuple[str, str], list[bytes]] = {}

@@ -13,10 +13,10 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
-from transforms.errors import BadOption, UserError
-from transforms.files import InputFile, list_inputs
+from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
+from pipelines.job.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
+from respace.storage.errors import BadOption, UserError
+from respace.storage.files import InputFile, list_inputs
 
 DEFAULT_HELD_OUT = 10_000  # articles for each of the three held-out parts, as in the paper
 _PARTS = ("penalties", "development", "test")
@@ -65,8 +65,8 @@ def parser() -> ArgumentParser:
 
 
 def job(options: ExtractOptions) -> int:
-    from respace.dumps import DumpRange
     from respace.splits import choose_splits
+    from respace.wikipedia.dumps import DumpRange
     from transforms.wikipedia import (
         CENSUS,
         DUMP_SUFFIXES,

@@ -16,13 +16,13 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from pipelines.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.stages import Stage, check_errors, opened_output, option_from_file, readable_files, run_stage
+from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
+from pipelines.job.stages import Stage, check_errors, opened_output, option_from_file, readable_files, run_stage
 from respace import benchmarks
-from transforms.clean_text import CLEAN_TEXT_SUFFIXES, CleanText
-from transforms.errors import BadFile, UserError
-from transforms.files import InputFile, describe, join_url, list_inputs
-from transforms.publish import publish_bytes
+from respace.storage.errors import BadFile, UserError
+from respace.storage.files import InputFile, describe, join_url, list_inputs
+from respace.storage.publish import publish_bytes
+from transforms.formats.rows import CLEAN_TEXT_SUFFIXES, CleanText
 
 _SLICE_BYTES = 32 << 20
 

@@ -15,8 +15,8 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.stages import (
+from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
+from pipelines.job.stages import (
     Stage,
     StageResult,
     check_errors,
@@ -28,9 +28,9 @@ from pipelines.stages import (
     total_counts,
 )
 from respace.noise.recipe import Recipe
-from transforms.errors import BadOption
-from transforms.files import describe, join_url, list_inputs, read_bytes, remove
-from transforms.manifests import read_manifests
+from respace.storage.errors import BadOption
+from respace.storage.files import describe, join_url, list_inputs, read_bytes, remove
+from transforms.shards.manifests import read_manifests
 
 _FORMATS = ("parquet", "tfrecord")
 # Text of one output shard, and of one slice of the input, unless the user says otherwise.
@@ -117,7 +117,7 @@ def check_noise_files(recipe: Recipe) -> None:
 
 
 def job(options: ShardsOptions) -> int:
-    from transforms.clean_text import CLEAN_TEXT_SUFFIXES, CleanText
+    from transforms.formats.rows import CLEAN_TEXT_SUFFIXES, CleanText
     from transforms.training_shards import GATHER, SCATTER, Gather, OutputShard, Scatter, TextSlice
 
     recipe = noise_recipe(options)

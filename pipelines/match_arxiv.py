@@ -14,10 +14,10 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
-from transforms.errors import UserError
-from transforms.files import InputFile, list_inputs
+from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
+from pipelines.job.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
+from respace.storage.errors import UserError
+from respace.storage.files import InputFile, list_inputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +70,10 @@ def parser() -> ArgumentParser:
 
 
 def job(options: MatchOptions) -> int:
-    from transforms.arxiv import MatchDocuments
-    from transforms.latex_shards import DocumentShard, plan_documents, plan_parquet
-    from transforms.latex_sources import SOURCE_SUFFIXES, group_documents
-    from transforms.pdf import PdfLimits, choose_backend
+    from transforms.arxiv.documents import SOURCE_SUFFIXES, group_documents
+    from transforms.arxiv.match import MatchDocuments
+    from transforms.arxiv.pdf import PdfLimits, choose_backend
+    from transforms.arxiv.shards import DocumentShard, plan_documents, plan_parquet
 
     backend = "" if options.source_only else choose_backend(options.pdf_backend)
     files = list_inputs(options.input, SOURCE_SUFFIXES)

@@ -17,7 +17,7 @@ from functools import partial
 
 import respace
 from models.methods import method_identity
-from pipelines.options import (
+from pipelines.job.options import (
     JobOptions,
     check_at_least,
     check_beam_arguments,
@@ -27,19 +27,26 @@ from pipelines.options import (
     print_summary,
     run_job,
 )
-from pipelines.report import error_fraction_message, print_plan, print_result, report_url, summarise, write_report
-from transforms.errors import BadOption, UserError
-from transforms.failures import forget_failures, read_failures
-from transforms.files import file_size, list_inputs
-from transforms.manifests import Fingerprint, read_manifests
-from transforms.planning import RepairPlan, plan_repair, plan_retry, plan_revert
-from transforms.progress import ProgressLine
-from transforms.publish import check_writable, remove_temporaries
-from transforms.repair import ModelOptions, RepairWork
-from transforms.retry import RetryWork
-from transforms.revert import RevertWork
-from transforms.run_lock import run_lock
-from transforms.shard_format import SUFFIXES, FormatOptions
+from respace.storage.errors import BadOption, UserError
+from respace.storage.files import file_size, list_inputs
+from respace.storage.lock import run_lock
+from respace.storage.publish import check_writable, remove_temporaries
+from transforms.formats.contract import SUFFIXES, FormatOptions
+from transforms.repair.plan import RepairPlan, plan_repair, plan_retry, plan_revert
+from transforms.repair.report import (
+    error_fraction_message,
+    print_plan,
+    print_result,
+    report_url,
+    summarise,
+    write_report,
+)
+from transforms.repair.retry import RetryWork
+from transforms.repair.revert import RevertWork
+from transforms.repair.work import ModelOptions, RepairWork
+from transforms.shards.guard import forget_failures, read_failures
+from transforms.shards.manifests import Fingerprint, read_manifests
+from transforms.shards.progress import ProgressLine
 
 # Raised whenever the same options give another output than before.
 OUTPUT_FORMAT = 1
@@ -202,7 +209,7 @@ def run_shards(options: RepairOptions, work: RepairWork | RetryWork | RevertWork
         return 0.0
     import apache_beam as beam
 
-    from transforms.shards import EachShard
+    from transforms.shards.each_shard import EachShard
 
     forget_failures(options.output, {shard.name for shard in plan.shards})
     with ProgressLine(len(plan.shards), sum(plan.text_bytes.values())) as line:

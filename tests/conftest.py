@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.shared_data import SHARED
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # A busy machine is no reason to fail; the same examples every time are.
 settings.register_profile("respace", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("respace")
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
-
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Corpora and benchmarks, which are not part of the project."""
     if not SHARED.is_dir():
-        pytest.skip("needs the corpora and benchmarks in ../shared")
+        pytest.skip("needs the corpora and benchmarks in $RESPACE_DATA or ../shared")
     return SHARED

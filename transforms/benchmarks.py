@@ -18,15 +18,15 @@ import pyarrow as pa
 from respace import benchmarks, gaps
 from respace.benchmarks import Sequences, Statistics
 from respace.noise.draws import row_hashes
-from transforms import progress
-from transforms.clean_text import CleanText, Span
-from transforms.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
-from transforms.errors import BadFile
-from transforms.files import InputFile, file_size, filesystem, join_url, read_bytes
+from respace.storage.errors import BadFile
+from respace.storage.files import InputFile, file_size, filesystem, join_url, read_bytes
+from respace.storage.publish import publish, publish_bytes
 from transforms.finished import FinishedShard, finish_shard
-from transforms.manifests import Fingerprint, Manifest, input_fingerprint
-from transforms.parquet_shards import open_parquet, text_values
-from transforms.publish import publish, publish_bytes
+from transforms.formats.parquet_tables import open_parquet, text_values
+from transforms.formats.rows import CleanText, Span
+from transforms.shards import progress
+from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.manifests import Fingerprint, Manifest, input_fingerprint
 
 SAMPLE, WRITE = "sample", "write"
 CLEAN, PAIRS = "clean", "pairs"

@@ -15,11 +15,11 @@ from models.methods import fitted_penalties, load_method, method_identity
 from respace import __version__, gaps
 from respace.metrics import Counts, Score, score_bits
 from respace.repairer import GivenSequence, Method, lost_all_spaces
-from transforms import progress
-from transforms.errors import BadFile, UserError
-from transforms.files import file_size, filesystem, is_local, join_url, read_bytes
-from transforms.manifests import Fingerprint, Manifest, write_manifest
-from transforms.publish import publish_bytes
+from respace.storage.errors import BadFile, UserError
+from respace.storage.files import file_size, filesystem, is_local, join_url, read_bytes
+from respace.storage.publish import publish_bytes
+from transforms.shards import progress
+from transforms.shards.manifests import Fingerprint, Manifest, write_manifest
 
 CORRUPT, CORRECT = "corrupt.txt", "correct.txt"
 SLICES = "_slices"

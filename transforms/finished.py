@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from transforms.files import file_size, join_url
-from transforms.manifests import Fingerprint, Manifest, write_manifest
+from respace.storage.files import file_size, join_url
+from transforms.shards.manifests import Fingerprint, Manifest, write_manifest
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from respace.examples import SCHEMA, to_record_batch
 from respace.noise import Recipe, corrupt
 from respace.noise.draws import row_hashes
-from transforms import progress
-from transforms.clean_text import CleanText, Row, Span
-from transforms.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
-from transforms.files import InputFile, filesystem, join_url
+from respace.storage.files import InputFile, filesystem, join_url
+from respace.storage.publish import publish
+from respace.training_examples import SCHEMA, to_record_batch
 from transforms.finished import FinishedShard, finish_shard
-from transforms.manifests import Fingerprint, input_fingerprint
-from transforms.publish import publish
+from transforms.formats.rows import CleanText, Row, Span
+from transforms.shards import progress
+from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.manifests import Fingerprint, input_fingerprint
 from transforms.tf_records import ExampleWriter, count_records
 
 SCATTER, GATHER = "scatter", "gather"

@@ -17,19 +17,29 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from respace.dumps import BadDump, BadPage, DumpRange, Limits, Page, check_head, pages, plan_ranges, read_index
 from respace.noise.draws import row_hashes
-from respace.sentences import clean_sentences
 from respace.splits import Splits, lowest
-from transforms import progress
-from transforms.compression import open_decompressed
-from transforms.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
-from transforms.errors import BadFile, BadOption
-from transforms.files import InputFile, describe, join_url, open_input, read_bytes
+from respace.storage.compression import open_decompressed
+from respace.storage.errors import BadFile, BadOption
+from respace.storage.files import InputFile, describe, join_url, open_input, read_bytes
+from respace.storage.publish import publish, publish_table
+from respace.wikipedia.dumps import (
+    BadDump,
+    BadPage,
+    DumpRange,
+    Limits,
+    Page,
+    check_head,
+    pages,
+    plan_ranges,
+    read_index,
+)
+from respace.wikipedia.sentences import clean_sentences
 from transforms.finished import FinishedShard, finish_shard
-from transforms.killable import KillableFunction, Stopped
-from transforms.manifests import Fingerprint, input_fingerprint
-from transforms.publish import publish, publish_table
+from transforms.shards import progress
+from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.killable import KillableFunction, Stopped
+from transforms.shards.manifests import Fingerprint, input_fingerprint
 
 DUMP_SUFFIXES = (".xml", ".xml.bz2")
 CENSUS, EXTRACT = "census", "extract"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from respace import alignment
+from respace.latex import comparison
 
-FOOTNOTE = alignment.FOOTNOTE
+FOOTNOTE = comparison.FOOTNOTE
 _START, _END = "\ue000", "\ue001"
 _MARK = re.compile(f"{_START}(.)([^{_END}]*){_END}")
 # Authors glue the command to the word where the label will be raised; in a line of text it stands apart.
@@ -63,8 +63,8 @@ def tidy(text: str) -> str:
 
 
 def as_wildcards(text: str) -> str:
-    """The text with one character of `respace.matching` in place of each mark."""
-    return _MARK.sub(lambda match: alignment.CITATION if match[1] in "cpt" else alignment.REFERENCE, text)
+    """The text with one character of `respace.latex.matching` in place of each mark."""
+    return _MARK.sub(lambda match: comparison.CITATION if match[1] in "cpt" else comparison.REFERENCE, text)
 
 
 class Labels:

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.extract_wikipedia import main
-from transforms.manifests import read_manifests
+from tests.shared_data import SHARED
+from transforms.shards.manifests import read_manifests
 
-DUMPS = Path(__file__).parents[3] / "shared" / "dumps"
+DUMPS = SHARED / "dumps"
 
 
 def made_pages(count: int) -> list[str]:

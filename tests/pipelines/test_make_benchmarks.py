@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.make_benchmarks import main
 from respace.gaps import split
-from transforms.dead_letters import read_dead_letters
+from transforms.shards.dead_letters import read_dead_letters
 
 WORDS = ["which", "people", "their", "because", "government", "beginning", "the", "of", "until", "science", "believe"]
 

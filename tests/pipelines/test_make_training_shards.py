@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.make_training_shards import main
-from respace.examples import unpack_bits
 from respace.gaps import join
 from respace.noise import Recipe
-from transforms.dead_letters import read_dead_letters
+from respace.training_examples import unpack_bits
+from transforms.shards.dead_letters import read_dead_letters
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "seven", "wizards", "watch"]
 

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.match_arxiv import MatchOptions, main
-from tests.transforms.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
-from transforms.errors import BadOption
-from transforms.pdf import BACKENDS, _is_there, choose_backend
+from respace.storage.errors import BadOption
+from tests.shared_data import SHARED
+from tests.transforms.arxiv.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
+from transforms.arxiv.pdf import BACKENDS, _is_there, choose_backend
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 pytestmark = pytest.mark.skipif(not any(map(_is_there, BACKENDS)), reason="no PDF extractor is installed")
 
 TEX = r"""\documentclass{article}

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.repair_corpus import main
+from respace.storage.lock import run_lock
 from tests.transforms.corpora import AFTER, BEFORE, RULES, tree, write_parquet
-from transforms.run_lock import run_lock
 
 ACL = Path("../shared/corpora/acl_ocr.parquet")
 
@@ -143,7 +143,7 @@ def test_a_file_found_bad_only_while_reading(corpus: Path, tmp_path: Path, capsy
 def test_a_bad_file_in_several_shards_is_one_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transforms.planning.SMALLEST_SHARD", 10_000)
+    monkeypatch.setattr("transforms.repair.plan.SMALLEST_SHARD", 10_000)
     write_parquet(tmp_path / "in/a.parquet", [f"{row} ofthe" * 20 for row in range(500)])
     content = bytearray((tmp_path / "in/a.parquet").read_bytes())
     content[500 : len(content) - 3000] = bytes(len(content) - 3500)
@@ -160,7 +160,7 @@ def test_interrupted_in_the_middle(
     corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("transforms.repair.shared_repairer", lambda options: signal.raise_signal(signal.SIGINT))
+        patched.setattr("transforms.repair.work.shared_repairer", lambda options: signal.raise_signal(signal.SIGINT))
         assert run(corpus, tmp_path / "out") == 130
     shown = capfd.readouterr().err
     assert "stopped. Run the same command again" in shown
@@ -175,8 +175,8 @@ def test_a_model_that_cannot_be_loaded(
     def load(**options: Any) -> Any:
         raise ValueError("repairs nothing by itself")
 
-    monkeypatch.setattr("transforms.repair._repairers", {})
-    monkeypatch.setattr("transforms.repair.Repairer.load", load)
+    monkeypatch.setattr("transforms.repair.work._repairers", {})
+    monkeypatch.setattr("transforms.repair.work.Repairer.load", load)
     assert run(corpus, tmp_path / "out") == 1
     assert f"error: --model {RULES}: repairs nothing by itself. Mend that" in capsys.readouterr().err
 
@@ -259,7 +259,7 @@ def test_changed_options_are_refused(corpus: Path, tmp_path: Path, capsys: pytes
 def test_two_runs_into_one_output(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transforms.run_lock._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("respace.storage.lock._PATIENCE_SECONDS", 0.1)
     with run_lock(str(tmp_path / "out")):
         assert run(corpus, tmp_path / "out") == 1
     assert f"is in use by another run (process {os.getpid()}" in capsys.readouterr().err
@@ -274,7 +274,7 @@ def test_unwritable_output(corpus: Path, tmp_path: Path, capsys: pytest.CaptureF
 def test_a_full_disk_is_no_stack_trace(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from transforms import outputs
+    from transforms.repair import outputs
 
     def full(url: str) -> Any:
         raise OSError(28, "No space left on device", url)
@@ -306,8 +306,8 @@ def test_a_remote_store(corpus: Path) -> None:
 
 
 def test_a_200_megabyte_document_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same path with a small document and small pieces; `benchmarks.repair_memory` measures the real size."""
-    monkeypatch.setattr("transforms.documents.SEGMENT_LENGTH", 100)
+    """The same path with a small document and small pieces; `performance.repair_memory` measures the real size."""
+    monkeypatch.setattr("transforms.repair.documents.SEGMENT_LENGTH", 100)
     (tmp_path / "in").mkdir()
     (tmp_path / "in/long.txt").write_text("one ofthe others\n" * 500)
     assert run(tmp_path / "in", tmp_path / "out") == 0

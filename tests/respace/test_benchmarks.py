@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +10,9 @@ import pytest
 from respace import benchmarks
 from respace.benchmarks import DEVELOPMENT, Sequences, Statistics, check_halves, count, from_pairs, inject, recipe
 from respace.noise.typos import codespell_typos, in_half
+from tests.shared_data import SHARED
 
-DEV = Path(__file__).parents[3] / "shared" / "benchmarks" / "dev"
+DEV = SHARED / "benchmarks" / "dev"
 # The sentences of Wiki+ are those of Wiki, misspelled.
 SPELLING = {"ACL": "ACL/spelling.txt", "arXiv.OCR": "arXiv.OCR/spelling.txt", "Wiki.typos": "Wiki/correct.txt"}
 SPELLING["Wiki.typos.no_spaces"] = SPELLING["Wiki.typos"]

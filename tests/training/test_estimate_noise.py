@@ -9,9 +9,9 @@ import pytest
 from respace.noise import Recipe, corrupt, given_texts
 from respace.noise.errors import count_errors
 from respace.noise.parameters import DEFAULTS, GAP_MODEL_FILE, OCR_FILE
+from tests.shared_data import SHARED
 from training.estimate_noise import main, read_pairs
 
-SHARED = Path(__file__).parents[2].parent / "shared"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the data in ../shared is not here")
 
 

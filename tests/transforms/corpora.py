@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transforms.errors import BadFile
-from transforms.files import list_inputs
-from transforms.manifests import Manifest, read_manifest
-from transforms.planning import RepairPlan, plan_repair
-from transforms.repair import ModelOptions, RepairWork, ShardResult
-from transforms.shard_format import SUFFIXES, FormatOptions
+from respace.storage.errors import BadFile
+from respace.storage.files import list_inputs
+from transforms.formats.contract import SUFFIXES, FormatOptions
+from transforms.repair.plan import RepairPlan, plan_repair
+from transforms.repair.work import ModelOptions, RepairWork, ShardResult
+from transforms.shards.manifests import Manifest, read_manifest
 
 RULES = "tests.transforms.rule_method:Rules"
 BEFORE = ["one ofthe others", "a\u00a0x in it", "nothing to do", "", "a  x of\tthe ofthe"]

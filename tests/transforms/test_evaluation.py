@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from respace.metrics import Counts, Score
-from transforms.errors import BadFile, UserError
+from respace.storage.errors import BadFile, UserError
 from transforms.evaluation import (
     BenchmarkFiles,
     EvaluateSlice,
@@ -17,7 +17,7 @@ from transforms.evaluation import (
     read_lines,
     to_counts,
 )
-from transforms.manifests import is_done
+from transforms.shards.manifests import is_done
 
 
 def benchmark(root: Path, name: str = "Wiki", corrupt: str = "", correct: str = "") -> BenchmarkFiles:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.clean_text import Row
+from transforms.formats.rows import Row
 from transforms.training_shards import MAX_ROW_CHARACTERS, pieces, shard_of
 
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from respace.dumps import DumpRange, Limits, Page
-from respace.sentences import clean_sentences
 from respace.splits import Splits
-from transforms.dead_letters import dead_letters_url, read_dead_letters
-from transforms.files import describe
-from transforms.manifests import read_manifest
+from respace.storage.files import describe
+from respace.wikipedia.dumps import DumpRange, Limits, Page
+from respace.wikipedia.sentences import clean_sentences
+from tests.shared_data import SHARED
+from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
+from transforms.shards.manifests import read_manifest
 from transforms.wikipedia import DumpShard, ExtractSentences, articles
 
-DUMPS = Path(__file__).parents[3] / "shared" / "dumps"
+DUMPS = SHARED / "dumps"
 needs_dumps = pytest.mark.skipif(not DUMPS.is_dir(), reason="../shared/dumps is not there")
 
 

@@ -1,0 +1,1 @@
+"""From dumps of Wikipedia to clean sentences."""

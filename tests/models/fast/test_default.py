@@ -1,0 +1,73 @@
+"""The model that ships: what a person who installs Respace gets."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from models.files import load_model
+from respace import Repairer
+from training.data.benchmark_files import read_lines
+
+
+@pytest.fixture(scope="module")
+def repairer() -> Repairer:
+    return Repairer.load()
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (
+            "Thealgo rithm isfast, and it re pairs whole documents.",
+            "The algorithm is fast, and it repairs whole documents.",
+        ),
+        ("Thisisatextwithoutanyspacesatall,butwithpunctuation.", None),
+        ("He was k i s s e d by a rose.", "He was kissed by a rose."),
+        ("The algo rithm isfast and ro bust.", "The algorithm is fast and robust."),
+        ("Let F (R, T ) be a function of N , A and B.", "Let F(R, T) be a function of N, A and B."),
+    ],
+)
+def test_repairs(repairer: Repairer, given: str, wanted: str | None) -> None:
+    assert repairer.repair(given) == (wanted or "This is a text without any spaces at all, but with punctuation.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "225 27.9 358",
+        "Baseline 71.2 68.4 69.8 12 1984",
+        "J. R. R. Tolkien and C. S. Lewis",
+        "La taupe et les papillons",
+        "Introduction",
+        "Internationalisation",
+        "3.2 Related Work",
+        "[12] A. Smith, B. C. Jones. On the nature of things. Journal of Nature, 12(3):45–67, 1999.",
+        "She lived in Bad Homburg vor der Höhe, not far from Frankfurt am Main.",
+    ],
+)
+def test_leaves_alone_what_is_right(repairer: Repairer, text: str) -> None:
+    assert repairer.repair(text) == text
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "\n\n", "\ud800", "\x00\x07\x1b", "\u200b\u200d", "a" * 3000])
+def test_odd_input_never_fails(repairer: Repairer, text: str) -> None:
+    assert "".join(repairer.repair(text).split()) == "".join(text.split())
+
+
+def test_characters_are_kept_on_real_text(repairer: Repairer, shared: Path) -> None:
+    for benchmark in sorted((shared / "benchmarks" / "dev").iterdir()):
+        lines = read_lines(benchmark / "corrupt.txt", 40)
+        for line, repaired in zip(lines, repairer.repair(lines), strict=True):
+            assert "".join(repaired.split()) == "".join(line.split())
+
+
+def test_it_is_small_and_loads_at_once() -> None:
+    directory = Path(__file__).parents[3] / "models" / "pretrained" / "default"
+    assert sum(file.stat().st_size for file in directory.iterdir()) < 60e6
+    assert (directory / "README.md").is_file()
+    began = time.process_time()
+    load_model("default")
+    assert time.process_time() - began < 3

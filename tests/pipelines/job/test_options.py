@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.job.options import (
+    JobOptions,
+    check_beam_arguments,
+    job_parser,
+    parse_options,
+    pipeline_options,
+    run_job,
+)
+from respace.storage.errors import BadOption, UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(JobOptions):
+    text_column: str = "text"
+
+
+def parser() -> argparse.ArgumentParser:
+    added = job_parser("A job.")
+    added.add_argument("--text_column")
+    return added
+
+
+def parse(*arguments: str) -> Options:
+    return parse_options(parser(), Options, ["--input", "a", "--output", "b", *arguments])
+
+
+def test_defaults_and_values() -> None:
+    options = parse("--input", "c", "d", "--limit", "3", "--text_column", "body", "--dry_run")
+    assert options == Options(input=("a", "c", "d"), output="b", limit=3, text_column="body", dry_run=True)
+    assert options.runner == "FnApiRunner"
+    assert options.workers >= 1
+
+
+def test_unknown_options_go_to_beam() -> None:
+    options = parse("--runner", "FlinkRunner", "--flink_master=local", "--parallelism=4")
+    assert options.beam_arguments == ("--runner", "FlinkRunner", "--flink_master=local", "--parallelism=4")
+    assert (options.runner, options.runs_locally, options.workers) == ("FlinkRunner", False, 1)
+    beam = pipeline_options(options).get_all_options()
+    assert (beam["runner"], beam["parallelism"]) == ("FlinkRunner", 4)
+
+
+@pytest.mark.parametrize("runner", ["DirectRunner", "apache_beam.runners.direct.DirectRunner", "FnApiRunner"])
+def test_the_local_runner_is_named(runner: str) -> None:
+    options = parse("--runner", runner, "--direct_runner_bundle_repeat=1")
+    assert options.runs_locally
+    beam = pipeline_options(options).get_all_options()
+    assert (beam["runner"], beam["direct_runner_bundle_repeat"]) == ("FnApiRunner", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--on_bad_file", "stop"], "--on_bad_file stop: expected one of error, warn, skip"),
+        (["--limit", "0"], "--limit 0: expected at least 1"),
+        (["--input", ""], "--input is missing: expected a file"),
+        (["--max_error_fraction", "nan"], "--max_error_fraction nan: expected a number from 0 to 1"),
+        (["--limit", "many"], "invalid int value: 'many'. See --help"),
+        (["--max_error_fraction", "1.5"], "--max_error_fraction 1.5: expected a number from 0 to 1"),
+        (["--local_workers", "-1"], "--local_workers -1: expected at least 1"),
+        (["--overwritte"], "--overwritte: unknown option. Did you mean --overwrite?"),
+        (["--text-column", "x"], "--text-column: unknown option. Did you mean --text_column?"),
+        (["--direct_running_mode", "multi_threading"], "multi_threading loses rows"),
+        (["--direct_running_mode=multi_threading"], "multi_threading loses rows"),
+        (["--output", "a/b"], "--output a/b lies inside --input a"),
+    ],
+)
+def test_bad_options(arguments: list[str], message: str) -> None:
+    with pytest.raises(BadOption) as caught:
+        parse(*arguments)
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("given", "missing"), [(["--input", "a"], "--output"), (["--output", "a"], "--input")])
+def test_missing_options(given: list[str], missing: str) -> None:
+    with pytest.raises(BadOption, match=f"{missing} is missing: expected"):
+        parse_options(parser(), Options, given)
+
+
+def test_an_option_that_nobody_knows() -> None:
+    with pytest.raises(BadOption, match="--penguins=4: neither this job nor Beam knows this option"):
+        check_beam_arguments(parse("--penguins=4"))
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    def failing(error: BaseException) -> Any:
+        def job() -> int:
+            raise error
+
+        return job
+
+    assert run_job(lambda: None) == 0
+    assert run_job(lambda: 3) == 3
+    assert run_job(failing(BadOption("bad"))) == 2
+    assert run_job(failing(UserError("worse"))) == 1
+    assert run_job(failing(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err.splitlines()[:2] == ["error: bad", "error: worse"]
+    with pytest.raises(ZeroDivisionError):
+        run_job(failing(ZeroDivisionError()))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_is_no_stack_trace(capfd: pytest.CaptureFixture[str], number: signal.Signals, code: int) -> None:
+    before = signal.getsignal(number)
+
+    def job() -> int:
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt as error:
+            logging.getLogger().error("as Beam does", exc_info=error)
+            raise RuntimeError("as Beam does") from error
+        return 0
+
+    assert run_job(job) == code
+    assert capfd.readouterr().err == "stopped. Run the same command again: what is done is skipped\n"
+    assert signal.getsignal(number) == before
+    assert not logging.getLogger().isEnabledFor(logging.DEBUG)
+    assert logging.getLogger().isEnabledFor(logging.ERROR)
+
+
+def test_help_names_every_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    for option in (
+        "--input",
+        "--output",
+        "--on_bad_file",
+        "--limit",
+        "--dry_run",
+        "--overwrite",
+        "--max_error_fraction",
+    ):
+        assert option in shown

@@ -1,0 +1,50 @@
+"""What a stage does when its work cannot be done."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.job.options import JobOptions
+from pipelines.job.stages import Stage, run_stage
+from respace.storage.errors import BadFile, UserError
+
+
+@dataclass(frozen=True)
+class Shard:
+    name: str
+
+
+@dataclass(frozen=True)
+class Raise:
+    error: Exception
+
+    def __call__(self, shard: Shard) -> Any:
+        raise self.error
+
+
+def run(output: Path, error: Exception, on_bad_file: str) -> Any:
+    options = JobOptions(input=("in",), output=str(output), on_bad_file=on_bad_file, local_workers=1)
+    stage = Stage(title="trying", work=Raise(error), shards=[Shard("try/a")], fingerprint=lambda _: {})
+    return run_stage(options, stage)
+
+
+@pytest.mark.parametrize("on_bad_file", ["error", "warn", "skip"])
+def test_an_output_that_cannot_be_written_is_never_left_out(tmp_path: Path, on_bad_file: str) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(UserError, match=r"try/a: .*No space left on device\. Mend that and run the same command again"):
+        run(tmp_path, full, on_bad_file)
+
+
+def test_bad_files_follow_on_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = BadFile("a.gz: was it cut short?")
+    with pytest.raises(UserError, match=r"was it cut short\? Give --on_bad_file skip to leave such files out"):
+        run(tmp_path, bad, "error")
+    assert run(tmp_path, bad, "warn").failed == ["try/a"]
+    assert "warning: left out: a.gz: was it cut short?\n" in capsys.readouterr().err
+    assert run(tmp_path, bad, "skip").failed == ["try/a"]
+    assert "warning" not in capsys.readouterr().err

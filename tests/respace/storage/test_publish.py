@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from respace.storage.errors import UserError
+from respace.storage.publish import TEMPORARY_SUFFIX, check_writable, publish, publish_bytes, remove_temporaries
+
+
+def test_nothing_is_seen_before_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "file.txt"
+    with publish(str(target)) as path:
+        with open(path, "w") as stream:
+            stream.write("new")
+        assert not target.exists()
+        assert os.path.dirname(path) == str(target.parent)
+    assert target.read_text() == "new"
+    assert os.listdir(target.parent) == ["file.txt"]
+
+
+@pytest.mark.parametrize("where", ["write", "verify"])
+def test_a_failure_leaves_the_old_file_and_no_temporary(tmp_path: Path, where: Any) -> None:
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+
+    def verify(path: Any) -> Any:
+        raise RuntimeError("not what it should be")
+
+    def attempt() -> Any:
+        with publish(str(target), verify=verify) as path, open(path, "w") as stream:
+            stream.write("new")
+            if where == "write":
+                raise RuntimeError("while writing")
+
+    with pytest.raises(RuntimeError):
+        attempt()
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file.txt"]
+
+
+def test_verify_reads_the_closed_file(tmp_path: Path) -> None:
+    seen = []
+    verify = lambda path: seen.append(Path(path).read_text())  # noqa: E731
+    with publish(str(tmp_path / "x"), verify=verify) as path, open(path, "w") as stream:
+        stream.write("content")
+    assert seen == ["content"]
+
+
+def test_an_object_store_gets_one_whole_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    store = fsspec.filesystem("memory")
+    publish_bytes("memory://published/a/b.txt", b"hello")
+    assert store.cat_file("/published/a/b.txt") == b"hello"
+    assert store.find("/published") == ["/published/a/b.txt"]
+
+    def attempt() -> Any:
+        with publish("memory://published/a/b.txt") as path, open(path, "w") as stream:
+            stream.write("never")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        attempt()
+    assert store.cat_file("/published/a/b.txt") == b"hello"
+    assert os.listdir(tmp_path) == []
+
+
+def test_temporaries_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / f".x.0123{TEMPORARY_SUFFIX}").write_text("half")
+    (tmp_path / "a" / "x").write_text("whole")
+    assert remove_temporaries(str(tmp_path)) == 1
+    assert os.listdir(tmp_path / "a") == ["x"]
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"cannot be written: .*Give a directory"):
+        check_writable(str(tmp_path / "file" / "out"))
+    check_writable(str(tmp_path / "new"))
+    assert os.listdir(tmp_path / "new") == []
+
+
+def test_very_long_names_can_be_published(tmp_path: Path) -> None:
+    name = "x" * 240
+    publish_bytes(str(tmp_path / name), b"1")
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_long_names_of_many_byte_characters_can_be_published(tmp_path: Path) -> None:
+    name = "漢" * 80 + ".txt"
+    publish_bytes(str(tmp_path / name), b"x")
+    assert os.listdir(tmp_path) == [name]

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from respace.gaps import Edit, edits, split
+from transforms.repair.edit_statistics import KEPT_SAMPLES, Statistics, changed_words, marked_passage
+
+
+def changes(before: str, after: str) -> list[Edit]:
+    (characters, given), (same, wanted) = split(before), split(after)
+    assert characters == same
+    return edits(given, wanted)
+
+
+def test_words_between_unchanged_spaces() -> None:
+    before, after = "Tispa per isabout token izaionrep air", "Tis paper is about tokenizaion repair"
+    assert changed_words(before, changes(before, after)) == [
+        ("moved", "Tispa per → Tis paper"),
+        ("split", "isabout → is about"),
+        ("moved", "token izaionrep air → tokenizaion repair"),
+    ]
+
+
+def test_a_change_over_a_very_long_stretch_is_no_word() -> None:
+    before = "a" * 50 + "b"
+    assert changed_words(before, changes(before, "a" * 50 + " b")) == []
+
+
+def test_counts_and_histogram() -> None:
+    statistics = Statistics()
+    statistics.add("s", 0, "of the", [], dead=False)
+    statistics.add("s", 1, "é" * 498 + " b", [Edit(498, "deletion")], dead=False)
+    statistics.add("s", 2, "ofthe", [Edit(2, "insertion")], dead=False)
+    statistics.add("s", 3, "why", [], dead=True)
+    statistics.add("s", 4, None, [], dead=False)
+    assert dict(statistics.counts) == {
+        "documents": 5,
+        "edited_documents": 2,
+        "dead_letters": 1,
+        "bytes": 6 + 998 + 5 + 3,
+        "insertions": 1,
+        "deletions": 1,
+    }
+    # none; up to 1; 1–2 (exactly 2 per 1,000); …; more than 100
+    assert statistics.histogram == [1, 0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def test_shards_add_up_in_any_order() -> None:
+    shards = []
+    for number in range(4):
+        shard = Statistics()
+        for row in range(10):
+            shard.add(f"shard{number}", row, "ofthe", [Edit(2, "insertion")], dead=False)
+        assert len(shard.samples) == KEPT_SAMPLES
+        shards.append((shard.counts, shard.to_json()))
+    total, backwards = Statistics.merge(shards, samples=9), Statistics.merge(shards[::-1], samples=9)
+    assert total == backwards
+    assert total.counts["documents"] == 40
+    assert total.split == {"ofthe → of the": 40}
+    assert len(total.samples) == 9
+
+
+def test_a_passage_is_the_text_around_the_first_edits() -> None:
+    before = "start " + "word " * 100 + "ofthe end" + " word" * 100
+    passage = marked_passage(before, [Edit(407, "insertion")])
+    assert "".join(text for what, text in passage if what != "inserted") in before
+    assert passage[1] == ("inserted", " ")
+    assert passage[0][1].endswith("word of")
+    assert len(passage[0][1]) < 120
+    assert len(passage[2][1]) < 400

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from respace.storage.errors import UserError
+from tests.transforms.corpora import manifest, plan, repair, tree, work, write_parquet
+from transforms.repair import work as module
+from transforms.repair.work import RepairShard, ShardResult
+from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
+
+TEXTS = [f"{row} ofthe {'word ' * (row % 5)}" if row % 9 else "why‽" for row in range(300)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    write_parquet(tmp_path / "in/a.parquet", TEXTS, row_group_size=40)
+    (tmp_path / "in/b.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transforms.repair.plan.SMALLEST_SHARD", 1000)
+    monkeypatch.setattr("transforms.repair.plan._SHARDS_PER_WORKER", 8)
+
+
+def outputs(job: Any) -> dict[str, bytes]:
+    return tree(job.output, without=("_manifest",))
+
+
+def test_done_shards_are_not_done_again(source: Path, tmp_path: Path) -> None:
+    job = work(tmp_path / "out")
+    shards = plan(source, job).shards
+    first = [job(shard) for shard in shards]
+    assert [result.counts["documents"] for result in first] == [300, 300]
+    before = outputs(job)
+    assert [job(shard) for shard in shards] == [ShardResult(name="a.parquet"), ShardResult(name="b.jsonl")]
+    assert plan(source, replace(job, run="another")).shards == []
+    assert outputs(job) == before
+
+
+def test_overwrite_does_again_what_another_run_did_and_only_that(source: Path, tmp_path: Path) -> None:
+    repair(source, work(tmp_path / "out"))
+    job = work(tmp_path / "out", run="second", overwrite=True)
+    shards = plan(source, job, overwrite=True).shards
+    assert [bool(job(shard).counts) for shard in shards] == [True, True]
+    assert [bool(job(shard).counts) for shard in shards] == [False, False]
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_in_any_order_and_repeated_give_the_same(source: Path, tmp_path: Path, seed: int) -> None:
+    import random
+
+    one = work(tmp_path / "one", provenance=True)
+    repair(source, one)
+    job = work(tmp_path / "out", provenance=True)
+    shards = [*plan(source, job, workers=2).shards] * 2
+    assert len(shards) > 20
+    random.Random(seed).shuffle(shards)
+    counted = sum(job(shard).counts.get("documents", 0) for shard in shards)
+    assert counted == 600
+    assert outputs(job) == outputs(one)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_run_goes_on_with_the_parts_of_the_last_one(source: Path, tmp_path: Path) -> None:
+    job = work(tmp_path / "out")
+    shards = plan(source, job, workers=2).shards
+    for shard in shards[::2]:
+        job(shard)
+    again = work(tmp_path / "out", run="second")
+    planned = plan(source, again, workers=2)
+    results = [again(shard) for shard in planned.shards]
+    assert [bool(result.counts) for result in results].count(False) >= 3
+    one = work(tmp_path / "one")
+    repair(source, one)
+    assert outputs(again) == outputs(one)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_killed_between_the_last_part_and_the_whole(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = work(tmp_path / "out")
+    shards = plan(source, job, workers=2).shards
+    with monkeypatch.context() as patched:
+        patched.setattr(module.RepairWork, "_assemble", lambda self, parts: None)
+        for shard in shards:
+            job(shard)
+    assert not (tmp_path / "out/a.parquet").exists()
+    again = work(tmp_path / "out", run="second")
+    results = repair(source, again, workers=2)
+    assert not any(result.counts for result in results)
+    one = work(tmp_path / "one")
+    repair(source, one)
+    assert outputs(again) == outputs(one)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_two_that_put_the_same_file_together(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one finds the parts removed, and the file done."""
+    job = work(tmp_path / "out")
+    shards = [shard for shard in plan(source, job, workers=2).shards if shard.file.name == "b.jsonl"]
+    assembled = []
+    original = module.RepairWork._assemble
+
+    def twice(self: Any, parts: Any) -> None:
+        original(self, parts)
+        assembled.append(outputs(job))
+        original(self, parts)
+
+    monkeypatch.setattr(module.RepairWork, "_assemble", twice)
+    for shard in shards:
+        job(shard)
+    assert assembled == [outputs(job)]
+    assert manifest(job, "b.jsonl").counts["documents"] == 300
+
+
+def test_documents_in_are_documents_out(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repair that loses a document must not be published."""
+    original = module.CountedRepair.__call__
+    monkeypatch.setattr(module.CountedRepair, "__call__", lambda self, documents: original(self, documents[:-1]))
+    job = work(tmp_path / "out")
+    for shard in plan(source, job).shards:
+        with pytest.raises(ValueError, match=r"zip\(\) argument 2 is shorter|is shorter than argument"):
+            job(shard)
+    assert outputs(job) == {}
+
+
+def test_changed_options_are_refused_with_the_difference(source: Path, tmp_path: Path) -> None:
+    repair(source, work(tmp_path / "out"))
+    with pytest.raises(UserError, match="provenance was None and is now 'True'"):
+        plan(source, work(tmp_path / "out", provenance=True))
+
+
+def test_a_changed_input_is_refused(source: Path, tmp_path: Path) -> None:
+    repair(source, work(tmp_path / "out"))
+    (source / "b.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(UserError, match=r"b\.jsonl was made differently: input size was \d+ and is now 14"):
+        plan(source, work(tmp_path / "out"))
+
+
+def test_dead_letters_are_counted_kept_and_written(source: Path, tmp_path: Path) -> None:
+    job = work(tmp_path / "out", id_column=None)
+    repair(source, job)
+    assert pq.read_table(tmp_path / "out/a.parquet")["text"].to_pylist()[:3] == [
+        "why‽",
+        "1 of the word ",
+        "2 of the word word ",
+    ]
+    letters = read_dead_letters(dead_letters_url(job.output, "a.parquet"))
+    assert letters["row"].to_pylist() == list(range(0, 300, 9))
+    assert set(letters["stage"].to_pylist()) == {"repair"}
+    counts = manifest(job, "a.parquet").counts
+    assert (counts["documents"], counts["dead_letters"], counts["edited_documents"]) == (300, 34, 266)
+
+
+def test_dead_letters_of_an_earlier_run_are_removed(source: Path, tmp_path: Path) -> None:
+    repair(source, work(tmp_path / "out"))
+    (source / "b.jsonl").write_text('{"text": "ofthe"}\n')
+    repair(source, work(tmp_path / "out", run="second", overwrite=True))
+    assert sorted(tree(tmp_path / "out", without=("_manifest",))) == [
+        "_dead_letters/a.parquet.parquet",
+        "a.parquet",
+        "b.jsonl",
+    ]
+
+
+def test_part_names_do_not_collide() -> None:
+    names = {
+        RepairShard(file=file, span=(0, 1), part=part, spans=((0, 1),) * parts).name
+        for file, parts in itertools.product([_file("a.parquet"), _file("a.jsonl")], [1, 3])
+        for part in range(parts)
+    }
+    assert len(names) == 8
+
+
+def _file(name: str) -> Any:
+    from respace.storage.files import InputFile
+
+    return InputFile(url=name, name=name, size=1, version="")

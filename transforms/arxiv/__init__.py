@@ -1,0 +1,1 @@
+"""LaTeX sources and PDFs: documents, shards of them, and their paragraphs matched."""

@@ -1,0 +1,1 @@
+"""Files of documents: a new format is one file here."""

@@ -1,0 +1,183 @@
+"""Documents and their repair: many at a time, one failing alone, a huge one in pieces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from respace import gaps
+from respace.gaps import Edit
+from respace.repairer import Repair, Repairer
+from transforms.formats.provenance import character_positions
+from transforms.shards.dead_letters import DeadLetter
+
+_LOG = logging.getLogger(__name__)
+# A text longer than this is repaired in segments of this size: what is held beside the text itself stays small.
+SEGMENT_LENGTH = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a shard.
+
+    Args:
+        row: its row or line, counted from 0.
+        text: what to repair; None where there is nothing to repair.
+        id: its identifier, if the input has any.
+        problem: why it could not be read.
+        original: what it was, where it could not be read as text.
+    """
+
+    row: int
+    text: str | None
+    id: str | None = None
+    problem: Exception | None = None
+    original: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a document. Without edits its text stays as it is, byte by byte."""
+
+    text: str | None
+    edits: Sequence[Edit] = ()
+    dead_letter: DeadLetter | None = None
+
+
+@dataclass(frozen=True)
+class DocumentRepair:
+    """Repairs the documents of a shard.
+
+    Args:
+        repairer: how.
+        shard: name of the shard, for dead letters.
+        batch_characters: how much text to give to the model at once.
+        max_document_bytes: a longer document is a dead letter.
+    """
+
+    repairer: Repairer
+    shard: str
+    batch_characters: int
+    max_document_bytes: int
+
+    def batches(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
+        """Documents in batches of about the wanted size, in order."""
+        batch: list[Document] = []
+        size = 0
+        for document in documents:
+            length = len(document.text or "")
+            if batch and size + length > self.batch_characters:
+                yield batch
+                batch, size = [], 0
+            batch.append(document)
+            size += length
+        if batch:
+            yield batch
+
+    def repair(self, batch: Sequence[Document]) -> list[Outcome]:
+        """What becomes of each document of a batch."""
+        outcomes: list[Outcome | None] = [self._known_outcome(document) for document in batch]
+        waiting = [place for place, outcome in enumerate(outcomes) if outcome is None]
+        texts = [batch[place].text or "" for place in waiting]
+        for place, repaired in zip(waiting, self._repair_texts(texts), strict=True):
+            if isinstance(repaired, Repair):
+                outcomes[place] = Outcome(repaired.text, repaired.edits)
+            else:
+                outcomes[place] = self._failed(batch[place], "repair", repaired)
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def _known_outcome(self, document: Document) -> Outcome | None:
+        """The outcome where it needs no model."""
+        if document.problem is not None:
+            return self._failed(document, "read", document.problem)
+        if not document.text:
+            return Outcome(document.text)
+        if len(document.text) > self.max_document_bytes // 4:
+            size = len(document.text.encode("utf-8", "surrogatepass"))
+            if size > self.max_document_bytes:
+                return self._failed(document, "read", too_large(size, self.max_document_bytes))
+        return None
+
+    def _repair_texts(self, texts: list[str]) -> list[Repair | Exception]:
+        if len(texts) > 1 and max(map(len, texts)) <= SEGMENT_LENGTH:
+            try:
+                return list(self.repairer.repair_with_edits(texts))
+            except Exception as error:  # whatever a model raises: one document must not condemn its batch
+                _LOG.debug("%s: %s in a batch; its documents are tried one by one", self.shard, type(error).__name__)
+        return [self._try_one(text) for text in texts]
+
+    def _try_one(self, text: str) -> Repair | Exception:
+        try:
+            return repair_in_segments(self.repairer, text)
+        except Exception as error:  # becomes a dead letter, with its class and message
+            return error
+
+    def _failed(self, document: Document, stage: str, error: Exception) -> Outcome:
+        original = document.original if document.original is not None else document.text
+        letter = DeadLetter.from_error(
+            error, shard=self.shard, row=document.row, stage=stage, original=original, id=document.id
+        )
+        return Outcome(document.text, (), letter)
+
+
+class DocumentTooLarge(ValueError):
+    """A document above the size cap."""
+
+
+def too_large(size: int, limit: int) -> DocumentTooLarge:
+    return DocumentTooLarge(f"{size} bytes, more than --max_document_megabytes {limit >> 20} allows")
+
+
+def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH) -> Repair:
+    """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
+
+    Every segment is read with the method's context on both sides, so that the cut changes nothing; only whether all
+    spaces were lost is judged for each segment on its own.
+    """
+    if len(text) <= length:
+        return repairer.repair_with_edits(text)
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    gap_offset = 0
+    for start, stop in _segments(text, length):
+        read_start = _characters_away(text, start, -repairer.method.context)
+        read_stop = _characters_away(text, stop, repairer.method.context)
+        read = text[read_start:read_stop]
+        positions = character_positions(read)
+        first, last = np.searchsorted(positions, [start - read_start, stop - read_start])
+        own = [edit for edit in repairer.repair_with_edits(read).edits if first <= edit.gap < last]
+        if own:
+            bits = gaps.apply_edits(gaps.gap_bits(positions), own)
+            repaired = gaps.apply(read, bits)
+            pieces.append(repaired[start - read_start : len(repaired) - (read_stop - stop)])
+        else:
+            pieces.append(text[start:stop])
+        edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
+        gap_offset += int(last - first)
+    return Repair("".join(pieces), edits)
+
+
+def _segments(text: str, length: int) -> Iterator[tuple[int, int]]:
+    """Cuts right after a character, so that the whitespace of a gap is never cut."""
+    start = 0
+    while start < len(text):
+        stop = start + length
+        while stop < len(text) and text[stop - 1].isspace():
+            stop += 1
+        yield start, min(stop, len(text))
+        start = stop
+
+
+def _characters_away(text: str, place: int, characters: int) -> int:
+    """The nearest place with so many characters (to the left if negative) between it and ``place``."""
+    reach = 2 * abs(characters) + 16
+    while True:
+        low, high = (place - reach, place) if characters < 0 else (place, place + reach)
+        low, high = max(0, low), min(len(text), high)
+        between = high - low - sum(map(str.isspace, text[low:high]))
+        if between >= abs(characters) or (low == 0 if characters < 0 else high == len(text)):
+            return low if characters < 0 else high
+        reach *= 2

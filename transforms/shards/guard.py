@@ -1,0 +1,93 @@
+"""Inputs that could not be read: what became of them, told to the process that started the job.
+
+On a distributed runner that process sees no exception of a worker as it was. So a bad file is a result, and leaves a
+note in ``_failed/`` of the output.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from respace.storage.errors import BadFile, UserError
+from respace.storage.files import join_url, read_bytes, remove
+from respace.storage.publish import publish_bytes
+
+FAILED = "_failed"
+# Trying again will not help, and the user can.
+_LASTING_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG}
+
+
+class ShardDescriptor(Protocol):
+    """What a shard function is called with."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFailure:
+    """A shard that could not be done, and why.
+
+    Args:
+        name: of the shard.
+        message: what to tell the user.
+        fatal: it was not the input's fault: the disk is full, the model cannot be loaded, a process died.
+    """
+
+    name: str
+    message: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedWork:
+    """The work, with a bad file turned into a result: retrying it, as runners do with errors, would not help."""
+
+    work: Callable[[Any], Any]
+    output: str
+
+    def __call__(self, descriptor: ShardDescriptor) -> tuple[Any, float]:
+        started = time.monotonic()
+        try:
+            result = self.work(descriptor)
+        except BadFile as error:
+            result = self.failed(descriptor, str(error))
+        except UserError as error:
+            result = self.failed(descriptor, str(error), fatal=True)
+        except OSError as error:
+            if error.errno not in _LASTING_ERRORS:
+                raise  # the network may be back when the runner tries again
+            result = self.failed(descriptor, f"{descriptor.name}: {error}", fatal=True)
+        return result, time.monotonic() - started
+
+    def failed(self, descriptor: ShardDescriptor, message: str, fatal: bool = False) -> ShardFailure:
+        """The result of a shard that could not be done, which is also noted."""
+        failure = ShardFailure(descriptor.name, message, fatal)
+        publish_bytes(failure_url(self.output, descriptor.name), json.dumps(asdict(failure)).encode())
+        return failure
+
+
+def failure_url(output: str, name: str) -> str:
+    return join_url(output, FAILED, f"{name}.json")
+
+
+def read_failures(output: str, names: Iterable[str]) -> list[ShardFailure]:
+    """The shards among these whose input could not be read."""
+    failures = []
+    for name in names:
+        try:
+            failures.append(ShardFailure(**json.loads(read_bytes(failure_url(output, name)))))
+        except FileNotFoundError:
+            continue
+    return failures
+
+
+def forget_failures(output: str, names: Iterable[str]) -> None:
+    """Removes what an earlier run noted, before these shards are tried again."""
+    for name in names:
+        remove(failure_url(output, name))

@@ -1,0 +1,169 @@
+"""Manifests: the small JSON file that says a shard is done and how. Written last; resume reads nothing else.
+
+A *fingerprint* is a flat dictionary of everything that the output of a shard depends on: the input's size and version,
+the options, the model, the code. A shard whose manifest has the same fingerprint is skipped; one whose manifest has
+another is refused, with the difference in words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from respace.storage.errors import UserError
+from respace.storage.files import InputFile, file_size, filesystem, join_url, read_bytes
+from respace.storage.publish import publish_bytes
+
+MANIFESTS = "_manifest"
+# Object stores answer slowly, but many questions at once.
+_PARALLEL_READS = 16
+
+Fingerprint = Mapping[str, str | int | float | bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What is known of a finished shard.
+
+    Args:
+        name: name of the shard.
+        fingerprint: what its output depends on.
+        outputs: published files, relative to the output directory, and their sizes.
+        counts: documents, characters, edits, …: whole numbers that add up over shards.
+        details: anything else a report wants to know.
+        run: which run made it.
+    """
+
+    name: str
+    fingerprint: Fingerprint
+    outputs: Mapping[str, int]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
+
+
+def manifest_url(output: str, name: str) -> str:
+    return join_url(output, MANIFESTS, f"{name}.json")
+
+
+def input_fingerprint(file: InputFile) -> dict[str, str | int]:
+    """The part of a fingerprint that an input file gives."""
+    return {"input size": file.size, "input version": file.version}
+
+
+def write_manifest(output: str, manifest: Manifest) -> None:
+    content = json.dumps(asdict(manifest), indent=1, ensure_ascii=False, sort_keys=True)
+    publish_bytes(manifest_url(output, manifest.name), content.encode("utf-8", "replace"))
+
+
+def read_manifest(output: str, name: str) -> Manifest | None:
+    """The manifest of a shard, or None if it has none.
+
+    Raises:
+        UserError: there is a file that is no manifest.
+    """
+    url = manifest_url(output, name)
+    try:
+        content = read_bytes(url)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return Manifest(**json.loads(content))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{url} is no manifest ({error}). Remove it to have this shard done again") from error
+
+
+def read_manifests(output: str, names: Iterable[str]) -> dict[str, Manifest]:
+    """The manifests that there are, by name."""
+    wanted = list(names)
+    with ThreadPoolExecutor(_PARALLEL_READS) as pool:
+        found = pool.map(lambda name: read_manifest(output, name), wanted)
+        return {name: manifest for name, manifest in zip(wanted, found, strict=True) if manifest is not None}
+
+
+def differences(was: Fingerprint, wanted: Fingerprint) -> list[str]:
+    """What differs between two fingerprints, in words.
+
+    >>> differences({"model": "a", "text column": "text"}, {"model": "b", "text column": "text"})
+    ["model was 'a' and is now 'b'"]
+    """
+    return [
+        f"{key} was {was.get(key)!r} and is now {wanted.get(key)!r}"
+        for key in sorted({*was, *wanted})
+        if was.get(key) != wanted.get(key)
+    ]
+
+
+def missing_outputs(output: str, manifest: Manifest) -> list[str]:
+    """Published files of a shard that are gone or have another size than when they were published."""
+    return [name for name, size in manifest.outputs.items() if file_size(join_url(output, name)) != size]
+
+
+def is_done(output: str, name: str, fingerprint: Fingerprint) -> bool:
+    """Whether the shard needs no work: file and manifest are there, and the manifest matches."""
+    manifest = read_manifest(output, name)
+    return (
+        manifest is not None
+        and not differences(manifest.fingerprint, fingerprint)
+        and not missing_outputs(output, manifest)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePlan:
+    """Which shards to do. ``to_do`` and ``done`` give the reason for every name."""
+
+    to_do: Mapping[str, str]
+    done: Mapping[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.to_do)
+
+
+def plan_resume(
+    output: str, fingerprints: Mapping[str, Fingerprint], *, overwrite: bool = False, limit: int | None = None
+) -> ResumePlan:
+    """Compares what is wanted with what is there.
+
+    Args:
+        output: output directory.
+        fingerprints: of every shard of the job, by name.
+        overwrite: do everything again.
+        limit: do at most this many shards.
+
+    Raises:
+        UserError: a shard was made differently; the message names the difference.
+    """
+    known = {} if overwrite else read_manifests(output, fingerprints)
+    to_do: dict[str, str] = {}
+    done: dict[str, str] = {}
+    for name, wanted in fingerprints.items():
+        manifest = known.get(name)
+        if manifest is None:
+            to_do[name] = "--overwrite" if overwrite else "new"
+            continue
+        different = differences(manifest.fingerprint, wanted)
+        if different:
+            raise UserError(
+                f"{join_url(output, name)} was made differently: {'; '.join(different)}. "
+                "Give --overwrite to make it again, or another --output to keep both"
+            )
+        missing = missing_outputs(output, manifest)
+        if missing:
+            to_do[name] = f"its manifest is there, but {missing[0]} is missing or was changed"
+        else:
+            done[name] = "done, and nothing it depends on has changed"
+    if limit is not None:
+        to_do = dict(list(to_do.items())[:limit])
+    return ResumePlan(to_do=to_do, done=done)
+
+
+def remove_manifest(output: str, name: str) -> None:
+    """Marks a shard as not done, before its output is replaced."""
+    store, path = filesystem(manifest_url(output, name))
+    if store.exists(path):
+        store.rm_file(path)
