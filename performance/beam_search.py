@@ -71,8 +71,8 @@ def prune(options: argparse.Namespace) -> None:
     from models.files import load_model
     from models.paper.beam_search import FULL_SEARCH, Pruning
     from models.paper.search import SearchMethod
+    from respace.benchmarks import read_benchmarks
     from respace.metrics import Score, score_bits
-    from training.data.benchmark_files import read_benchmarks
 
     files = load_model(options.model)
     searches = {

@@ -34,8 +34,8 @@ def main() -> None:
     from models.fast.features import Features
     from models.fast.network import FastConfig, FastModel
     from models.files import load_model
+    from respace.benchmarks import read_benchmarks
     from training.data.background import InBackground
-    from training.data.benchmark_files import read_benchmarks
     from training.data.stream import batches
     from training.score import score_fast
     from training.train_fast import TrainConfig, Trainer

@@ -65,19 +65,14 @@ def model_alone(model: str, shards: Sequence[Sequence[str]], processes: int) -> 
 
 
 def job(model: str, source: str, output: str) -> Callable[[], object]:
-    """The graph of the job, ready to run."""
+    """The job, ready to run."""
     import apache_beam  # noqa: F401  its import is no part of the work
 
-    from pipelines.repair_corpus import RepairOptions, repair_work, run_shards
-    from respace.storage.files import list_inputs
-    from transforms.formats.contract import SUFFIXES
-    from transforms.repair.plan import plan_repair
+    from pipelines.repair_corpus import RepairOptions
+    from pipelines.repair_corpus import job as repair_corpus
 
     options = RepairOptions(input=(source,), output=output, model=model, batch_characters=BATCH_CHARACTERS)
-    work = repair_work(options)
-    files = list_inputs([source], SUFFIXES)
-    plan = plan_repair(files, output, work.formats, work.fingerprint_of, workers=options.workers)
-    return partial(run_shards, options, work, plan)
+    return partial(repair_corpus, options)
 
 
 def read_shards(path: str, megabytes: float, number: int) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """`python -m pipelines.evaluate`: benchmarks × methods, as the paper's tables.
 
-    python -m pipelines.evaluate --input ../shared/benchmarks/dev --output runs/evaluation \\
+    python -m pipelines.evaluate --input $RESPACE_DATA/benchmarks/dev --output runs/evaluation \\
         --methods do_nothing,dynamic_programming,fast --sequences 1000
 
 Writes `<benchmark>/predictions/<method>.txt` in the public layout, `report.md` and `report.json`. Models with penalties
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, run_job
-from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
+from pipelines.job.stages import Stage, StageResult, opened_output, run_stage, total_counts
 from respace.storage.errors import BadFile, BadOption, UserError
 
 if TYPE_CHECKING:
@@ -42,22 +42,14 @@ PAPER_METHODS = (
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(JobOptions):
-    """Options of this job.
+    """Evaluates methods on benchmarks (directories with corrupt.txt and correct.txt)."""
 
-    Args:
-        methods: names, or model directories, separated by commas; default: all of the paper's that there are.
-        sequences: only the first so many of each benchmark.
-        slice_sequences: how many sequences are one unit of work.
-    """
-
-    methods: str | None = None
-    sequences: int | None = None
-    slice_sequences: int = 500
+    methods: str | None = option(None, "names or model directories (default: all of the paper's)", metavar="A,B")
+    sequences: int | None = option(None, "only the first N sequences of each benchmark", metavar="N", least=1)
+    slice_sequences: int = option(500, "sequences per unit of work (default: 500)", metavar="N", least=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least("--sequences", self.sequences, 1)
-        check_at_least("--slice_sequences", self.slice_sequences, 1)
         if self.methods is not None and not self.named_methods:
             raise BadOption(f"--methods {self.methods!r}: expected names separated by commas")
 
@@ -66,33 +58,20 @@ class EvaluateOptions(JobOptions):
         return list(dict.fromkeys(name.strip() for name in (self.methods or "").split(",") if name.strip()))
 
 
-def parser() -> ArgumentParser:
-    found = job_parser("Evaluates methods on benchmarks (directories with corrupt.txt and correct.txt).")
-    found.add_argument("--methods", metavar="A,B", help="names or model directories (default: all of the paper's)")
-    found.add_argument("--sequences", type=int, metavar="N", help="only the first N sequences of each benchmark")
-    found.add_argument("--slice_sequences", type=int, metavar="N", help="sequences per unit of work (default: 500)")
-    return found
-
-
 def job(options: EvaluateOptions) -> int:
-    from transforms.evaluation import EvaluateSlice, find_benchmarks
+    from transforms.evaluation import FOLDER, EvaluateSlice, describe_benchmarks
 
     try:
-        benchmarks = find_benchmarks(options.input)
-        methods = check_methods(options.named_methods)
+        benchmarks = describe_benchmarks(options.input)
     except BadFile as error:
-        raise UserError(str(error)) from error
-    work = EvaluateSlice(output=options.output)
+        raise UserError(f"--input {error}") from error
+    methods = check_methods(options.named_methods)
     slices = cut_slices(benchmarks, methods, options.sequences, options.slice_sequences)
-    stage = Stage(
-        title=f"evaluating {len(methods)} methods on {len(benchmarks)} benchmarks",
-        work=work,
-        shards=slices,
-        fingerprint=work.fingerprint,
-        total_bytes=len(methods) * sum(one.size for one in benchmarks),
-    )
+    title = f"evaluating {len(methods)} methods on {len(benchmarks)} benchmarks"
     with opened_output(options):
-        done = run_stage(options, stage)
+        done = run_stage(
+            options, Stage(title=title, work=EvaluateSlice(output=options.output), shards=slices, folder=FOLDER)
+        )
         if not options.dry_run:
             report(options, benchmarks, methods, slices, done)
     return 0
@@ -139,17 +118,19 @@ def report(
     from respace.storage.publish import publish_bytes
     from transforms.evaluation import safe_name
 
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    texts: dict[tuple[str, str], list[bytes]] = {}
+    of_pair: dict[tuple[str, str], list[EvaluationSlice]] = {}
     for piece in slices:
-        if piece.name not in done.manifests:
+        of_pair.setdefault((piece.method, piece.benchmark.name), []).append(piece)
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for (method, benchmark), pieces in of_pair.items():
+        there = [piece for piece in pieces if piece.name in done.manifests]
+        if len(there) < len(pieces):
+            # Predictions are read line by line beside the benchmark: with a slice missing they would be shifted.
+            print(f"{method} on {benchmark}: left out, {len(pieces) - len(there)} of {len(pieces)} slices are missing")
             continue
-        key = (piece.method, piece.benchmark.name)
-        counts.setdefault(key, Counter()).update(done.manifests[piece.name].counts)
-        texts.setdefault(key, []).append(read_bytes(join_url(options.output, f"{piece.name}.txt")))
-    for (method, benchmark), parts in texts.items():
-        url = join_url(options.output, benchmark, "predictions", f"{safe_name(method)}.txt")
-        publish_bytes(url, b"".join(parts))
+        counts[method, benchmark] = total_counts({piece.name: done.manifests[piece.name] for piece in pieces})
+        predictions = b"".join(read_bytes(join_url(options.output, f"{piece.name}.txt")) for piece in pieces)
+        publish_bytes(join_url(options.output, benchmark, "predictions", f"{safe_name(method)}.txt"), predictions)
     names = [one.name for one in benchmarks]
     tables = format_tables(counts, methods, names)
     print(tables)
@@ -186,12 +167,12 @@ def _figures(counts: Mapping[str, int]) -> dict[str, Any]:
     return {
         "f_score": round(100 * score.f_score, 2),
         "sequence_accuracy": round(100 * score.sequence_accuracy, 2),
-        "kilobytes_per_second": round(score.characters / max(1, counts["milliseconds"]), 2),
+        "kilobytes_per_second": round(counts["bytes"] / max(1, counts["milliseconds"]), 2),
     }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_job(lambda: job(parse_options(parser(), EvaluateOptions, argv)))
+    return run_job(job, EvaluateOptions, argv)
 
 
 if __name__ == "__main__":

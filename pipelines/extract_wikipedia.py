@@ -9,12 +9,14 @@ A multistream dump is read in parallel by byte ranges. The output is Parquet (ar
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.job.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
+from pipelines.job.stages import Stage, StageResult, opened_output, readable_files, run_stage
+from pipelines.job.summary import check_errors, print_summary
 from respace.storage.errors import BadOption, UserError
 from respace.storage.files import InputFile, list_inputs
 
@@ -22,46 +24,35 @@ DEFAULT_HELD_OUT = 10_000  # articles for each of the three held-out parts, as i
 _PARTS = ("penalties", "development", "test")
 
 
+def _held_out(part: str) -> Any:
+    return option(
+        None, f"articles held out for {part} (default: 10,000, or a tenth of all if that is less)", metavar="N", least=0
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtractOptions(JobOptions):
-    """Options of this job.
+    """Clean sentences from Wikipedia dumps (.xml, .xml.bz2, multistream)."""
 
-    Args:
-        index: the `-index.txt.bz2` of a multistream dump; without it, stream headers are searched for.
-        range_bytes: size of a range, the unit of work.
-        penalties_articles, development_articles, test_articles: sizes of the held-out parts. Default: 10,000 each, or
-            a tenth of the articles if that is less.
-        seed: another seed holds out other articles.
-    """
-
-    index: str | None = None
-    range_bytes: int = 32 << 20
-    penalties_articles: int | None = None
-    development_articles: int | None = None
-    test_articles: int | None = None
-    seed: int = 0
+    index: str | None = option(
+        None,
+        "index of a multistream dump (-index.txt or -index.txt.bz2); without it, stream headers are searched for",
+        metavar="FILE",
+    )
+    range_bytes: int = option(32 << 20, "bytes of the dump per shard (default 32 MiB)", metavar="N", least=1)
+    penalties_articles: int | None = _held_out("penalties")
+    development_articles: int | None = _held_out("development")
+    test_articles: int | None = _held_out("test")
+    seed: int = option(0, "which articles are held out (default 0)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least("--range_bytes", self.range_bytes, 1)
-        for part in _PARTS:
-            check_at_least(f"--{part}_articles", getattr(self, f"{part}_articles"), 0)
         if self.index is not None and len(self.input) != 1:
             raise BadOption(f"--index {self.index} with {len(self.input)} inputs: expected the one dump it belongs to")
 
     @property
     def held_out(self) -> dict[str, int | None]:
         return {part: getattr(self, f"{part}_articles") for part in _PARTS}
-
-
-def parser() -> ArgumentParser:
-    found = job_parser("Clean sentences from Wikipedia dumps (.xml, .xml.bz2, multistream).")
-    found.add_argument("--index", metavar="FILE", help="index of a multistream dump (-index.txt or -index.txt.bz2)")
-    found.add_argument("--range_bytes", type=int, metavar="N", help="bytes of the dump per shard (default 32 MiB)")
-    for part in _PARTS:
-        found.add_argument(f"--{part}_articles", type=int, metavar="N", help=f"articles held out for {part}")
-    found.add_argument("--seed", type=int, help="which articles are held out (default 0)")
-    return found
 
 
 def job(options: ExtractOptions) -> int:
@@ -88,12 +79,9 @@ def job(options: ExtractOptions) -> int:
     all_ranges = len(ranges)
     ranges = ranges[: options.limit]
 
-    def shards(stage: str) -> list[DumpShard]:
-        return [DumpShard(name=f"{stage}/{name}", file=file, part=part) for name, file, part in ranges]
-
-    def stage(title: str, name: str, work: TakeCensus | ExtractSentences) -> Stage:
-        total = sum(part.stop - part.start for _, _, part in ranges)
-        return Stage(title=title, work=work, shards=shards(name), fingerprint=work.fingerprint, total_bytes=total)
+    def stage(title: str, folder: str, work: TakeCensus | ExtractSentences) -> Stage:
+        shards = [DumpShard(name=f"{folder}/{name}", file=file, part=part) for name, file, part in ranges]
+        return Stage(title=title, work=work, shards=shards, folder=folder)
 
     wanted = sum(DEFAULT_HELD_OUT if size is None else size for size in options.held_out.values())
     with opened_output(options):
@@ -147,7 +135,7 @@ def summarise(options: ExtractOptions, sizes: dict[str, int], extracted: StageRe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_job(lambda: job(parse_options(parser(), ExtractOptions, argv)))
+    return run_job(job, ExtractOptions, argv)
 
 
 if __name__ == "__main__":

@@ -9,60 +9,42 @@ the collection that training never sees. What cannot be made for want of input i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.job.stages import Stage, check_errors, opened_output, option_from_file, readable_files, run_stage
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
+from pipelines.job.stages import Stage, opened_output, option_from_file, readable_files, run_stage
+from pipelines.job.summary import check_errors, print_summary
 from respace import benchmarks
+from respace.benchmark_statistics import statistics_table
+from respace.hashing import json_digest
+from respace.noise import Recipe
+from respace.noise.contents import contents_digest
 from respace.storage.errors import BadFile, UserError
-from respace.storage.files import InputFile, describe, join_url, list_inputs
+from respace.storage.files import InputFile, join_url, list_inputs
 from respace.storage.publish import publish_bytes
-from transforms.formats.rows import CLEAN_TEXT_SUFFIXES, CleanText
+from transforms.formats.contract import WHOLE
+from transforms.formats.registry import SUFFIXES
+from transforms.formats.rows import CleanText
+from transforms.shards.contract import fingerprint_of
 
 _SLICE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions(JobOptions):
-    """Options of this job.
+    """The paper's six benchmarks from clean text, matched paragraphs and supplied pairs."""
 
-    Args:
-        text_column: where the clean text is.
-        matched: output of `pipelines.match_arxiv`, for the two arXiv benchmarks.
-        acl_pairs: directory with corrupt.txt, correct.txt and spelling.txt, for the ACL benchmark.
-        sequences: of each benchmark.
-        typos, confusions: files of misspellings and OCR confusions; default: those that ship with Respace.
-        seed: which sequences, and which errors.
-    """
-
-    text_column: str = "text"
-    matched: tuple[str, ...] = ()
-    acl_pairs: str | None = None
-    sequences: int = 10_000
-    typos: str | None = None
-    confusions: str | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_at_least("--sequences", self.sequences, 1)
-
-
-def parser() -> ArgumentParser:
-    found = job_parser("The paper's six benchmarks from clean text, matched paragraphs and supplied pairs.")
-    found.add_argument("--text_column", metavar="NAME", help="column or member that holds the text (default text)")
-    found.add_argument("--matched", nargs="+", metavar="PATH", help="output of match_arxiv, for the arXiv benchmarks")
-    found.add_argument("--acl_pairs", metavar="DIRECTORY", help="corrupt.txt, correct.txt, spelling.txt, for ACL")
-    found.add_argument("--sequences", type=int, metavar="N", help="of each benchmark (default 10,000)")
-    found.add_argument("--typos", metavar="FILE", help="misspellings; their test half is used (default: codespell's)")
-    found.add_argument("--confusions", metavar="FILE", help="OCR confusions (default: those that ship with Respace)")
-    found.add_argument("--seed", type=int, help="which sequences, which errors (default 0)")
-    return found
+    text_column: str = option("text", "column or member that holds the text (default text)", metavar="NAME")
+    matched: tuple[str, ...] = option((), "output of match_arxiv, for the arXiv benchmarks", metavar="PATH")
+    acl_pairs: str | None = option(None, "corrupt.txt, correct.txt, spelling.txt, for ACL", metavar="DIRECTORY")
+    sequences: int = option(10_000, "of each benchmark (default 10,000)", metavar="N", least=1)
+    typos: str | None = option(None, "misspellings; their test half is used (default: codespell's)", metavar="FILE")
+    confusions: str | None = option(None, "OCR confusions (default: those that ship with Respace)", metavar="FILE")
+    seed: int = option(0, "which sequences, which errors (default 0)")
 
 
 def job(options: BenchmarkOptions) -> int:
@@ -71,12 +53,11 @@ def job(options: BenchmarkOptions) -> int:
         PAIRS,
         SAMPLE,
         WRITE,
-        Benchmark,
+        BenchmarkShard,
         Sample,
         SourceSlice,
         WriteBenchmark,
         check_pairs,
-        read_pairs,
         statistics_of,
     )
 
@@ -86,31 +67,39 @@ def job(options: BenchmarkOptions) -> int:
 
         option_from_file("confusions", options.confusions, lambda path: confusion_table(path, None))
     reader = CleanText(text_column=options.text_column)
-    texts = list_inputs(options.input, CLEAN_TEXT_SUFFIXES)
+    texts = list_inputs(options.input, SUFFIXES)
     clean = readable_files(options, texts, reader.check)
     matched: list[InputFile] = []
     pairs: list[InputFile] = []
     if options.matched:
-        matched = list_matched(options.matched)
+        matched = list_inputs(options.matched, (".parquet",), option="--matched")
         pairs = readable_files(options, matched, check_pairs)
-    acl: list[InputFile] = []
+    acl = None
     if options.acl_pairs is not None:
         try:
-            read_pairs(options.acl_pairs)
+            acl = benchmarks.read_sequences(options.acl_pairs)
         except BadFile as error:
             raise UserError(f"--acl_pairs {error}") from error
-        acl = [describe(join_url(options.acl_pairs, f"{name}.txt")) for name in ("corrupt", "correct")]
 
     slices = [
-        SourceSlice(name=f"{SAMPLE}/{CLEAN}/{file.name}/{number:05}", kind=CLEAN, file=file, span=span)
+        SourceSlice(
+            name=f"{SAMPLE}/{CLEAN}/{file.name}/{number:05}",
+            kind=CLEAN,
+            file=file,
+            span=part.span,
+            size=part.text_bytes,
+        )
         for file in clean
-        for number, span in enumerate(reader.spans(file, _SLICE_BYTES))
+        for number, part in enumerate(reader.cut(file, _SLICE_BYTES))
     ]
-    slices += [SourceSlice(name=f"{SAMPLE}/{PAIRS}/{file.name}", kind=PAIRS, file=file, span=(0, -1)) for file in pairs]
+    slices += [
+        SourceSlice(name=f"{SAMPLE}/{PAIRS}/{file.name}", kind=PAIRS, file=file, span=WHOLE, size=file.size)
+        for file in pairs
+    ]
     slices = slices[: options.limit]
     sample = Sample(output=options.output, reader=reader, sequences=options.sequences, seed=options.seed)
-    others = acl + [describe(path) for path in (options.typos, options.confusions) if path is not None]
-    described = [[part.name, sample.fingerprint(part)] for part in slices] + [[one.url, one.version] for one in others]
+    noise = contents_digest(Recipe(typos=options.typos, confusions=options.confusions))
+    described = [[part.name, dict(fingerprint_of(sample, part))] for part in slices]
     write = WriteBenchmark(
         output=options.output,
         clean=tuple(part.name for part in slices if part.kind == CLEAN),
@@ -120,10 +109,10 @@ def job(options: BenchmarkOptions) -> int:
         typos=options.typos,
         confusions=options.confusions,
         seed=options.seed,
-        source=hashlib.blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=16).hexdigest(),
+        source=json_digest([described, noise, None if acl is None else asdict(acl)]),
     )
     inputs = {
-        benchmarks.ACL: bool(acl),
+        benchmarks.ACL: acl is not None,
         **dict.fromkeys(benchmarks.FROM_PAIRS, bool(write.pairs)),
         **dict.fromkeys(benchmarks.FROM_CLEAN_TEXT, bool(write.clean)),
     }
@@ -131,7 +120,7 @@ def job(options: BenchmarkOptions) -> int:
     for name in benchmarks.NAMES:
         if not inputs[name]:
             print(f"{name}: left out, {_missing(name, options)}", file=sys.stderr)
-    sampling = Stage(title="sampling", work=sample, shards=slices, fingerprint=sample.fingerprint, limited=False)
+    sampling = Stage(title="sampling", work=sample, shards=slices, folder=SAMPLE, limited=False)
     with opened_output(options):
         sampled = run_stage(options, sampling)
         if options.dry_run:
@@ -143,13 +132,12 @@ def job(options: BenchmarkOptions) -> int:
             clean=tuple(name for name in write.clean if name in done),
             pairs=tuple(name for name in write.pairs if name in done),
         )
-        shards = [Benchmark(name=f"{WRITE}/{name}", benchmark=name) for name in names]
-        writing = Stage(title="writing", work=write, shards=shards, fingerprint=write.fingerprint, limited=False)
-        written = run_stage(options, writing)
+        shards = [BenchmarkShard(name=f"{WRITE}/{name}", benchmark=name) for name in names]
+        written = run_stage(options, Stage(title="writing", work=write, shards=shards, folder=WRITE, limited=False))
         made = {name.removeprefix(f"{WRITE}/"): statistics_of(found) for name, found in written.manifests.items()}
         content = {name: asdict(made[name]) for name in names}
         publish_bytes(join_url(options.output, "statistics.json"), (json.dumps(content, indent=1) + "\n").encode())
-    print(benchmarks.statistics_table(made))
+    print(statistics_table(made))
     for name, found in made.items():
         if name != benchmarks.ACL and found.sequences < options.sequences:
             wanted = f"{found.sequences:,} sequences, not {options.sequences:,}"
@@ -167,13 +155,6 @@ def job(options: BenchmarkOptions) -> int:
     return 0
 
 
-def list_matched(matched: Sequence[str]) -> list[InputFile]:
-    try:
-        return list_inputs(matched, (".parquet",))
-    except UserError as error:
-        raise UserError(str(error).replace("--input", "--matched")) from error
-
-
 def _missing(name: str, options: BenchmarkOptions) -> str:
     if name == benchmarks.ACL:
         return "it needs --acl_pairs"
@@ -183,7 +164,7 @@ def _missing(name: str, options: BenchmarkOptions) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_job(lambda: job(parse_options(parser(), BenchmarkOptions, argv)))
+    return run_job(job, BenchmarkOptions, argv)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,15 @@ both formats. The same input, options and seed give the same bytes.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
 from pipelines.job.stages import (
     Stage,
     StageResult,
-    check_errors,
     is_complete,
     opened_output,
     option_from_file,
@@ -27,12 +24,15 @@ from pipelines.job.stages import (
     run_stage,
     total_counts,
 )
+from pipelines.job.summary import check_errors, print_summary
+from respace.hashing import json_digest
+from respace.noise.contents import contents_digest
 from respace.noise.recipe import Recipe
 from respace.storage.errors import BadOption
-from respace.storage.files import describe, join_url, list_inputs, read_bytes, remove
+from respace.storage.files import join_url, list_inputs, read_bytes, remove
+from transforms.shards.contract import fingerprint_of
 from transforms.shards.manifests import read_manifests
 
-_FORMATS = ("parquet", "tfrecord")
 # Text of one output shard, and of one slice of the input, unless the user says otherwise.
 _SHARD_BYTES = 32 << 20
 _LARGEST_SLICE, _SMALLEST_SLICE = 32 << 20, 4 << 20
@@ -42,51 +42,24 @@ _PACKED, _PACKED_RATIO = (".parquet", ".gz", ".bz2", ".zst", ".xz"), 3
 
 @dataclass(frozen=True, kw_only=True)
 class ShardsOptions(JobOptions):
-    """Options of this job.
+    """Noisy training shards, globally shuffled, from clean text (Parquet, JSONL, text lines)."""
 
-    Args:
-        text_column, id_column: where text and identifiers are.
-        num_shards: of the output; default: one for 32 MB of text.
-        formats: parquet, tfrecord or both.
-        copies: differently corrupted copies of every row.
-        recipe: a JSON file of `respace.noise.Recipe`; default: the training mixture.
-        typos, confusions: files of misspellings and OCR confusions, instead of the recipe's.
-        seed: of the shuffle and of the noise.
-    """
-
-    text_column: str = "text"
-    id_column: str | None = None
-    num_shards: int | None = None
-    formats: tuple[str, ...] = ("parquet",)
-    copies: int = 1
-    recipe: str | None = None
-    typos: str | None = None
-    confusions: str | None = None
-    seed: int = 0
+    text_column: str = option("text", "column or member that holds the text (default text)", metavar="NAME")
+    id_column: str | None = option(None, "column that names a row (default: file and row number)", metavar="NAME")
+    num_shards: int | None = option(None, "shards to write (default: one for 32 MB of text)", metavar="N", least=1)
+    formats: tuple[str, ...] = option(
+        ("parquet",), "parquet (default), tfrecord, or both", metavar="FORMAT", choices=("parquet", "tfrecord")
+    )
+    copies: int = option(1, "differently corrupted copies of each row (default 1)", metavar="N", least=1)
+    recipe: str | None = option(None, "noise recipe in JSON (default: the training mixture)", metavar="FILE")
+    typos: str | None = option(None, "misspellings: correct, misspelled, count, separated by tabs", metavar="FILE")
+    confusions: str | None = option(None, "OCR confusions: correct, wrong, count, separated by tabs", metavar="FILE")
+    seed: int = option(0, "of shuffle and noise (default 0)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least("--num_shards", self.num_shards, 1)
-        check_at_least("--copies", self.copies, 1)
-        for name in self.formats:
-            if name not in _FORMATS:
-                raise BadOption(f"--formats {name}: expected some of {', '.join(_FORMATS)}")
         if not self.formats or len(set(self.formats)) != len(self.formats):
-            raise BadOption(f"--formats {' '.join(self.formats)}: expected each of {', '.join(_FORMATS)} at most once")
-
-
-def parser() -> ArgumentParser:
-    found = job_parser("Noisy training shards, globally shuffled, from clean text (Parquet, JSONL, text lines).")
-    found.add_argument("--text_column", metavar="NAME", help="column or member that holds the text (default text)")
-    found.add_argument("--id_column", metavar="NAME", help="column that names a row (default: file and row number)")
-    found.add_argument("--num_shards", type=int, metavar="N", help="shards to write (default: one for 32 MB of text)")
-    found.add_argument("--formats", nargs="+", metavar="FORMAT", help="parquet (default), tfrecord, or both")
-    found.add_argument("--copies", type=int, metavar="N", help="differently corrupted copies of each row (default 1)")
-    found.add_argument("--recipe", metavar="FILE", help="noise recipe in JSON (default: the training mixture)")
-    found.add_argument("--typos", metavar="FILE", help="misspellings: correct, misspelled, count, separated by tabs")
-    found.add_argument("--confusions", metavar="FILE", help="OCR confusions: correct, wrong, count, separated by tabs")
-    found.add_argument("--seed", type=int, help="of shuffle and noise (default 0)")
-    return found
+            raise BadOption(f"--formats {' '.join(self.formats)}: expected each format at most once")
 
 
 def noise_recipe(options: ShardsOptions) -> Recipe:
@@ -117,28 +90,25 @@ def check_noise_files(recipe: Recipe) -> None:
 
 
 def job(options: ShardsOptions) -> int:
-    from transforms.formats.rows import CLEAN_TEXT_SUFFIXES, CleanText
+    from transforms.formats.registry import SUFFIXES
+    from transforms.formats.rows import CleanText
     from transforms.training_shards import GATHER, SCATTER, Gather, OutputShard, Scatter, TextSlice
 
     recipe = noise_recipe(options)
     reader = CleanText(text_column=options.text_column, id_column=options.id_column)
-    found = list_inputs(options.input, CLEAN_TEXT_SUFFIXES)
+    found = list_inputs(options.input, SUFFIXES)
     files = readable_files(options, found, reader.check)
     total = sum(file.size * (_PACKED_RATIO if file.name.endswith(_PACKED) else 1) for file in files)
     shards = options.num_shards or max(1, round(total * options.copies / _SHARD_BYTES))
     # The size of a slice depends on the input alone, so that a run with other workers can go on with what is there.
     target = min(_LARGEST_SLICE, max(_SMALLEST_SLICE, total // 16))
     slices = [
-        TextSlice(name=f"{SCATTER}/{file.name}/{number:05}", file=file, span=span)
+        TextSlice(name=f"{SCATTER}/{file.name}/{number:05}", file=file, span=part.span, size=part.text_bytes)
         for file in files
-        for number, span in enumerate(reader.spans(file, target))
+        for number, part in enumerate(reader.cut(file, target))
     ][: options.limit]
     scatter = Scatter(output=options.output, reader=reader, copies=options.copies, shards=shards, seed=options.seed)
-    noise_files = [describe(path) for path in (recipe.typos, recipe.confusions) if path is not None]
-    described = json.dumps(
-        [[part.name, scatter.fingerprint(part)] for part in slices] + [[one.url, one.version] for one in noise_files],
-        sort_keys=True,
-    )
+    described = [[part.name, dict(fingerprint_of(scatter, part))] for part in slices]
     gather = Gather(
         output=options.output,
         slices=tuple(part.name for part in slices),
@@ -146,14 +116,16 @@ def job(options: ShardsOptions) -> int:
         seed=options.seed,
         shards=shards,
         formats=options.formats,
-        source=hashlib.blake2b(described.encode(), digest_size=16).hexdigest(),
+        source=json_digest([described, contents_digest(recipe)]),
     )
-    outputs = [OutputShard(name=f"{GATHER}/part-{number:05}", number=number) for number in range(shards)]
-    writing = Stage(title="injecting noise", work=gather, shards=outputs, fingerprint=gather.fingerprint, limited=False)
-    reading = Stage(title="shuffling", work=scatter, shards=slices, fingerprint=scatter.fingerprint, limited=False)
+    share = sum(part.size for part in slices) * options.copies // shards
+    outputs = [OutputShard(name=f"{GATHER}/part-{number:05}", number=number, size=share) for number in range(shards)]
+    writing = Stage(title="injecting noise", work=gather, shards=outputs, folder=GATHER, limited=False)
+    reading = Stage(title="shuffling", work=scatter, shards=slices, folder=SCATTER, limited=False)
     with opened_output(options):
         if is_complete(options, writing):
-            remove_scattered(options.output, gather.slices)
+            if not options.dry_run:
+                remove_scattered(options.output, gather.slices)
             print(f"{options.output}: all {shards} shards are done, and nothing they depend on has changed")
             counts = total_counts(read_manifests(options.output, gather.slices))
             check_errors(options, counts["dead_letters"], counts["rows"])
@@ -163,9 +135,7 @@ def job(options: ShardsOptions) -> int:
             print(f"then {shards} shards would be written to {options.output} ({', '.join(options.formats)})")
             return 0
         readable = tuple(name for name in gather.slices if name in scattered.manifests)
-        text_bytes = scattered.counts["text_bytes"] * options.copies
-        writing = replace(writing, work=replace(gather, slices=readable), total_bytes=text_bytes)
-        gathered = run_stage(options, writing)
+        gathered = run_stage(options, replace(writing, work=replace(gather, slices=readable)))
         remove_scattered(options.output, gather.slices)
     summarise(options, scattered, gathered, len(found) - len(files))
     check_errors(options, scattered.counts["dead_letters"], scattered.counts["rows"])
@@ -208,7 +178,7 @@ def summarise(options: ShardsOptions, scattered: StageResult, gathered: StageRes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_job(lambda: job(parse_options(parser(), ShardsOptions, argv)))
+    return run_job(job, ShardsOptions, argv)
 
 
 if __name__ == "__main__":

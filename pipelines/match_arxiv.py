@@ -10,63 +10,33 @@ of sources (repo, path, doc_id, tex), and the output is clean running text (sour
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.job.options import JobOptions, check_at_least, job_parser, parse_options, print_summary, run_job
-from pipelines.job.stages import Stage, StageResult, check_errors, opened_output, readable_files, run_stage
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
+from pipelines.job.stages import Stage, StageResult, opened_output, readable_files, run_stage
+from pipelines.job.summary import check_errors, print_summary
 from respace.storage.errors import UserError
 from respace.storage.files import InputFile, list_inputs
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchOptions(JobOptions):
-    """Options of this job.
+    """Paragraphs of PDFs with their ground truth from LaTeX; or clean text from LaTeX alone."""
 
-    Args:
-        source_only: clean text from sources, without PDFs.
-        pdf_backend: auto, poppler, pypdfium2 or pdfminer.
-        pdf_seconds, pdf_memory_mb: limits for the extraction of one PDF.
-        latex_seconds: limit for the conversion of one document.
-        characters_per_source: with source_only, at most so much text of one source, so that no book dominates.
-        documents_per_shard: documents that are one unit of work.
-        show_errors: how many of the spacing errors found to print at the end.
-    """
-
-    source_only: bool = False
-    pdf_backend: str = "auto"
-    pdf_seconds: float = 60.0
-    pdf_memory_mb: int = 2048
-    latex_seconds: float = 60.0
-    characters_per_source: int | None = None
-    documents_per_shard: int = 16
-    shard_bytes: int = 16 << 20
-    show_errors: int = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("pdf_seconds", "latex_seconds"):
-            check_at_least(f"--{name}", getattr(self, name), 0.1)
-        for name in ("pdf_memory_mb", "characters_per_source", "documents_per_shard", "shard_bytes"):
-            check_at_least(f"--{name}", getattr(self, name), 1)
-        check_at_least("--show_errors", self.show_errors, 0)
-
-
-def parser() -> ArgumentParser:
-    found = job_parser("Paragraphs of PDFs with their ground truth from LaTeX; or clean text from LaTeX alone.")
-    found.add_argument("--source_only", action="store_true", help="clean text from sources, without PDFs")
-    found.add_argument("--pdf_backend", metavar="NAME", help="auto (default), poppler, pypdfium2 or pdfminer")
-    found.add_argument("--pdf_seconds", type=float, metavar="S", help="time for one PDF (default 60)")
-    found.add_argument("--pdf_memory_mb", type=int, metavar="MB", help="memory for one PDF (default 2048)")
-    found.add_argument("--latex_seconds", type=float, metavar="S", help="time for one document (default 60)")
-    found.add_argument(
-        "--characters_per_source", type=int, metavar="N", help="with --source_only: at most so much of one source"
+    source_only: bool = option(False, "clean text from sources, without PDFs")
+    pdf_backend: str = option("auto", "auto (default), poppler, pypdfium2 or pdfminer", metavar="NAME")
+    pdf_seconds: float = option(60.0, "time for one PDF (default 60)", metavar="S", least=0.1)
+    pdf_memory_mb: int = option(2048, "memory for one PDF (default 2048)", metavar="MB", least=1)
+    latex_seconds: float = option(60.0, "time for one document (default 60)", metavar="S", least=0.1)
+    characters_per_source: int | None = option(
+        None, "with --source_only: at most so much of one source, so that no book dominates", metavar="N", least=1
     )
-    found.add_argument("--documents_per_shard", type=int, metavar="N", help="documents per shard (default 16)")
-    found.add_argument("--shard_bytes", type=int, metavar="N", help="bytes of LaTeX per shard (default 16 MiB)")
-    found.add_argument("--show_errors", type=int, metavar="N", help="spacing errors to print at the end (default 10)")
-    return found
+    documents_per_shard: int = option(16, "documents per shard (default 16)", metavar="N", least=1)
+    shard_bytes: int = option(16 << 20, "bytes of LaTeX per shard (default 16 MiB)", metavar="N", least=1)
+    show_errors: int = option(10, "spacing errors to print at the end (default 10)", metavar="N", least=0)
 
 
 def job(options: MatchOptions) -> int:
@@ -97,11 +67,8 @@ def job(options: MatchOptions) -> int:
         latex_seconds=options.latex_seconds,
     )
     title = "reading LaTeX" if options.source_only else "matching PDFs"
-    total = sum(shard.size for shard in shards)
     with opened_output(options):
-        result = run_stage(
-            options, Stage(title=title, work=work, shards=shards, fingerprint=work.fingerprint, total_bytes=total)
-        )
+        result = run_stage(options, Stage(title=title, work=work, shards=shards))
     if options.dry_run:
         return 0
     bad = [message for made in result.manifests.values() for message in made.details["bad files"]]
@@ -109,11 +76,12 @@ def job(options: MatchOptions) -> int:
         for message in bad:
             print(f"warning: left out: {message}", file=sys.stderr)
     pdfs = sum(file.name.lower().endswith(".pdf") for file in files)
-    result.counts["pdfs_without_source"] = pdfs - sum(document.pdf is not None for document in documents)
-    result.counts["bad_files"] += unreadable
-    summarise(options, result, backend)
+    counts = result.counts
+    counts["pdfs_without_source"] = pdfs - sum(document.pdf is not None for document in documents)
+    counts["bad_files"] += unreadable
+    summarise(options, result, counts, backend)
     # A file that the user lets us leave out is no document that failed.
-    check_errors(options, result.counts["dead_letters"] - len(bad), result.counts["documents"] - len(bad))
+    check_errors(options, counts["dead_letters"] - len(bad), counts["documents"] - len(bad))
     return 0
 
 
@@ -127,8 +95,7 @@ def _check_pdfs(tables: Sequence[str], have_pdf: Sequence[bool]) -> None:
         )
 
 
-def summarise(options: MatchOptions, result: StageResult, backend: str) -> None:
-    counts = result.counts
+def summarise(options: MatchOptions, result: StageResult, counts: Counter[str], backend: str) -> None:
     rows: list[tuple[str, object]] = [("documents", counts["documents"])]
     if options.source_only:
         rows += [("paragraphs", counts["paragraphs"]), ("kept", counts["kept"]), ("characters", counts["characters"])]
@@ -167,7 +134,7 @@ def _print_errors(options: MatchOptions, result: StageResult) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_job(lambda: job(parse_options(parser(), MatchOptions, argv)))
+    return run_job(job, MatchOptions, argv)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ option is told at once and in words, not minutes later by a remote service.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 
 # No runner at all, and DirectRunner, first try to download another engine: a job must not depend on the network.
@@ -67,3 +68,19 @@ def option_value(arguments: Sequence[str], name: str) -> str | None:
         elif argument == f"--{name}" and position + 1 < len(arguments):
             found = arguments[position + 1]
     return found
+
+
+def import_runner(runner: str) -> None:
+    """Imports the module of a runner that is named by its full name, so that Beam knows the runner's own options.
+
+    Raises:
+        RunnerError: there is no such module, or what it needs is not installed.
+    """
+    module = runner.rpartition(".")[0]
+    if module:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise RunnerError(
+                f"--runner={runner}: {error}. Is the name right, and the engine's package installed?"
+            ) from error

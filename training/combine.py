@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from training.data.benchmark_files import read_benchmarks
+from respace.benchmarks import read_benchmarks
 from training.fit_search import FittedPenalties, fit, measure
 from training.paper.card import penalty_table
 

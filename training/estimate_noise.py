@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from respace import gaps
+from respace.benchmarks import read_lines, read_sequences
 from respace.noise import held_out
 from respace.noise.confusions import Confusion, read_confusions
 from respace.noise.errors import ErrorCounts, count_errors
@@ -27,31 +27,15 @@ from respace.noise.estimate import fit_gap_model, ocr_parameters
 from respace.noise.parameters import GAP_MODEL_FILE, OCR_FILE, write_json
 
 
-def read_lines(path: Path) -> list[str]:
-    """Lines end at line feeds only: other separators may stand inside a sequence."""
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-
-
-def read_pairs(directory: Path, correct_name: str) -> list[tuple[str, str]]:
-    """(corrupt line, correct line) of one directory.
+def read_pairs(directory: Path, spelled: bool) -> list[tuple[str, str]]:
+    """(corrupt line, correct line) of one directory; with correct characters too, if it has them and they are wanted.
 
     Raises:
-        ValueError: the two files do not have the same number of lines, or not the same characters where they should.
+        BadFile: its files do not belong together.
     """
-    corrupt, correct = read_lines(directory / "corrupt.txt"), read_lines(directory / correct_name)
-    if len(corrupt) != len(correct):
-        raise ValueError(
-            f"{directory}: corrupt.txt has {len(corrupt)} lines, {correct_name} {len(correct)}: "
-            "expected one correct line for each corrupt one"
-        )
-    if correct_name == "correct.txt":
-        for number, (wrong, right) in enumerate(zip(corrupt, correct, strict=True), start=1):
-            if gaps.split(wrong)[0] != gaps.split(right)[0]:
-                raise ValueError(
-                    f"{directory}, line {number}: corrupt.txt and correct.txt differ in more than spaces. "
-                    "Put text with corrected characters into spelling.txt"
-                )
-    return list(zip(corrupt, correct, strict=True))
+    found = read_sequences(str(directory))
+    correct = found.spelling if spelled and found.spelling is not None else found.correct
+    return list(zip(found.corrupt, correct, strict=True))
 
 
 def summary(counts: ErrorCounts) -> str:
@@ -73,15 +57,13 @@ def summary(counts: ErrorCounts) -> str:
 
 def estimate(options: argparse.Namespace) -> None:
     options.output.mkdir(parents=True, exist_ok=True)
-    texts = [line for path in options.text for line in read_lines(path)]
+    texts = [line for path in options.text for line in read_lines(str(path))]
     pairs: list[tuple[str, str]] = []
     for directory in options.pairs:
-        read_pairs(directory, "correct.txt")
-        has_spelling = (directory / "spelling.txt").is_file()
-        pairs += read_pairs(directory, "spelling.txt" if has_spelling else "correct.txt")
+        pairs += read_pairs(directory, spelled=True)
     gap_pairs: list[tuple[str, str]] = []
     for directory in options.gap_pairs:
-        found = read_pairs(directory, "correct.txt")
+        found = read_pairs(directory, spelled=False)
         used = [pair for pair in found if options.all_lines or not held_out(pair[1])]
         print(f"{directory}: {len(used)} of {len(found)} lines for the gap model, the others are held out for scoring")
         gap_pairs += used

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.data.benchmark_files import Benchmark, read_benchmarks
+from respace.benchmarks import Benchmark, read_benchmarks
 from training.paper.card import card
 from training.penalties import Penalties, accuracy_grid, least_of_best
 

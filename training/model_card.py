@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.files import ModelFiles, load_model, locate, save_model
-from training.data.benchmark_files import read_benchmarks
+from respace.benchmarks import read_benchmarks
 from training.penalties import Penalties
 from training.score import Scores, score_fast
 

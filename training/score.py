@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from respace.benchmarks import Benchmark, read_benchmarks
 from respace.metrics import Score, score_bits
-from training.data.benchmark_files import Benchmark, read_benchmarks
 from training.penalties import Penalties, accuracy_grid, best
 
 if TYPE_CHECKING:

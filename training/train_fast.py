@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from models.fast.dictionary import Dictionary
 from models.fast.network import MIXED, FastConfig, FastModel, dense_shapes, logits, quantise_table
 from models.files import ModelFiles, Weights, load_model, save_model
+from respace.benchmarks import Benchmark, read_benchmarks
 from respace.noise import Recipe
 from training.data.background import InBackground
-from training.data.benchmark_files import Benchmark, read_benchmarks
 from training.data.corpora import Corpus, Source
 from training.data.stream import Batch, StreamConfig, batches
 from training.fast.count_dictionary import count_dictionary

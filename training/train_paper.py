@@ -121,15 +121,15 @@ def count_vocabulary(sources: Sequence[Source], size: int) -> Vocabulary:
 
 def held_out_pieces(benchmarks: str | None, vocabulary: Vocabulary, with_spaces: bool, count: int) -> list[Piece]:
     """Correct text of the benchmarks, to measure the network itself on."""
+    from respace.benchmarks import read_lines
     from respace.noise import corrupt
-    from training.data.benchmark_files import read_lines
     from training.data.text_stream import clean_recipe, cut
 
     if benchmarks is None:
         return []
     lines: list[str] = []
     for path in sorted(Path(benchmarks).glob("*/correct.txt")):
-        lines += [line for line in read_lines(path, count) if line.strip()]
+        lines += [line for line in read_lines(str(path), count) if line.strip()]
     noisy = corrupt(lines, [str(number) for number in range(len(lines))], clean_recipe(), 0)
     return cut(noisy, vocabulary, 1 << 20, with_spaces)
 
@@ -232,7 +232,7 @@ def write(
     from models.paper.lstm import NetworkSize
     from models.paper.search import network_config
     from models.paper.uni import UniModel
-    from training.data.benchmark_files import read_benchmarks
+    from respace.benchmarks import read_benchmarks
     from training.fit_search import fit, measure
 
     weights = trainer.weights()

@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from respace import benchmarks, gaps
-from respace.benchmarks import Sequences, Statistics
-from respace.noise.draws import row_hashes
+from respace.benchmark_statistics import BenchmarkStatistics, count
+from respace.benchmarks import Sequences
+from respace.hashing import row_hashes
 from respace.storage.errors import BadFile
-from respace.storage.files import InputFile, file_size, filesystem, join_url, read_bytes
+from respace.storage.files import InputFile, filesystem, join_url
 from respace.storage.publish import publish, publish_bytes
-from transforms.finished import FinishedShard, finish_shard
+from transforms.formats.contract import Range
 from transforms.formats.parquet_tables import open_parquet, text_values
-from transforms.formats.rows import CleanText, Span
+from transforms.formats.rows import CleanText
 from transforms.shards import progress
+from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
-from transforms.shards.manifests import Fingerprint, Manifest, input_fingerprint
+from transforms.shards.manifests import Manifest, finish_shard, input_fingerprint
 
 SAMPLE, WRITE = "sample", "write"
 CLEAN, PAIRS = "clean", "pairs"
@@ -43,15 +45,17 @@ class SourceSlice:
     name: str
     kind: str
     file: InputFile
-    span: Span
+    span: Range
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark:
+class BenchmarkShard:
     """One benchmark; ``benchmark`` is its name in the public layout."""
 
     name: str
     benchmark: str
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,8 @@ class Sample:
     sequences: int
     seed: int
 
+    rules: ClassVar[int] = 1
+
     def fingerprint(self, part: SourceSlice) -> Fingerprint:
         return {
             **input_fingerprint(part.file),
@@ -73,7 +79,7 @@ class Sample:
             "seed": self.seed,
         }
 
-    def __call__(self, part: SourceSlice) -> FinishedShard:
+    def __call__(self, part: SourceSlice) -> ShardResult:
         counts: Counter[str] = Counter()
         letters: list[DeadLetter] = []
         kept = _SAMPLED.empty_table()
@@ -92,7 +98,7 @@ class Sample:
             urls.append(dead_letters_url(self.output, part.name))
             write_dead_letters(urls[-1], letters)
         progress.report(documents=counts["rows"])
-        return finish_shard(self.output, part.name, self.fingerprint(part), urls, counts)
+        return finish_shard(self, part, urls, counts)
 
     def _sequences(
         self, part: SourceSlice, counts: Counter[str], letters: list[DeadLetter]
@@ -195,7 +201,9 @@ class WriteBenchmark:
     seed: int
     source: str
 
-    def fingerprint(self, shard: Benchmark) -> Fingerprint:
+    rules: ClassVar[int] = 1
+
+    def fingerprint(self, shard: BenchmarkShard) -> Fingerprint:
         return {
             "input": self.source,
             "sequences": self.sequences,
@@ -204,22 +212,22 @@ class WriteBenchmark:
             "seed": self.seed,
         }
 
-    def __call__(self, shard: Benchmark) -> FinishedShard:
+    def __call__(self, shard: BenchmarkShard) -> ShardResult:
         made = self._make(shard.benchmark)
-        files = {"corrupt": made.corrupt, "correct": made.correct, "spelling": made.spelling}
+        files = {benchmarks.CORRUPT: made.corrupt, benchmarks.CORRECT: made.correct, benchmarks.SPELLING: made.spelling}
         urls = []
         for name, lines in files.items():
             if lines is not None:
-                urls.append(join_url(self.output, shard.benchmark, f"{name}.txt"))
+                urls.append(join_url(self.output, shard.benchmark, name))
                 publish_bytes(urls[-1], "".join(f"{line}\n" for line in lines).encode())
-        counts = Counter(asdict(benchmarks.count(made)))
+        counts = Counter(asdict(count(made)))
         progress.report(documents=counts["sequences"])
-        return finish_shard(self.output, shard.name, self.fingerprint(shard), urls, counts)
+        return finish_shard(self, shard, urls, counts)
 
     def _make(self, name: str) -> Sequences:
         if name == benchmarks.ACL:
             assert self.acl_pairs is not None
-            return read_pairs(self.acl_pairs)
+            return benchmarks.read_sequences(self.acl_pairs)
         sampled = self._sampled(self.pairs if name in benchmarks.FROM_PAIRS else self.clean)
         truths = sampled["truth"].to_pylist()
         if name == benchmarks.ARXIV_PDF:
@@ -235,34 +243,12 @@ class WriteBenchmark:
         return kept
 
 
-def read_pairs(directory: str) -> Sequences:
-    """Supplied pairs in the public layout.
-
-    Raises:
-        BadFile: a file is missing, or the files do not belong together.
-    """
-    try:
-        corrupt, correct = (_lines(join_url(directory, f"{name}.txt")) for name in ("corrupt", "correct"))
-        spelling_url = join_url(directory, "spelling.txt")
-        spelling = _lines(spelling_url) if file_size(spelling_url) is not None else None
-        pairs = benchmarks.from_pairs(corrupt, correct)
-    except (ValueError, FileNotFoundError, NotADirectoryError) as error:
-        raise BadFile(f"{directory}: {error}: expected corrupt.txt and correct.txt, one sequence a line") from error
-    if spelling is not None and len(spelling) != len(correct):
-        raise BadFile(f"{directory}: {len(spelling)} lines in spelling.txt, {len(correct)} in correct.txt")
-    return Sequences(pairs.corrupt, pairs.correct, spelling)
-
-
-def statistics_of(manifest: Manifest) -> Statistics:
-    return Statistics(**{name: manifest.counts.get(name, 0) for name in asdict(Statistics())})
+def statistics_of(manifest: Manifest) -> BenchmarkStatistics:
+    return BenchmarkStatistics(**{name: manifest.counts.get(name, 0) for name in asdict(BenchmarkStatistics())})
 
 
 def sampled_url(output: str, name: str) -> str:
     return join_url(output, "_sampled", f"{name}.arrow")
-
-
-def _lines(url: str) -> list[str]:
-    return read_bytes(url).decode("utf-8").removesuffix("\n").split("\n")
 
 
 def _read_table(stream: BinaryIO) -> pa.Table:

@@ -1,40 +1,43 @@
 """Benchmarks × methods, slice by slice: predictions as files in the public layout, and counts that add up to scores.
 
-A benchmark is a directory with ``corrupt.txt`` and ``correct.txt``, line by line the same characters. A slice is a
-stretch of its lines, repaired by one method; its manifest holds the counts.
+A slice is a stretch of the lines of a benchmark (see `respace.benchmarks`), repaired by one method; its manifest holds
+the counts.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from models.methods import fitted_penalties, load_method, method_identity
-from respace import __version__, gaps
+from respace import gaps
+from respace.benchmarks import CORRECT, CORRUPT, find_benchmarks, make_benchmark, read_lines
 from respace.metrics import Counts, Score, score_bits
-from respace.repairer import GivenSequence, Method, lost_all_spaces
-from respace.storage.errors import BadFile, UserError
-from respace.storage.files import file_size, filesystem, is_local, join_url, read_bytes
+from respace.repairer import Method
+from respace.storage.errors import BadFile
+from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
 from transforms.shards import progress
-from transforms.shards.manifests import Fingerprint, Manifest, write_manifest
+from transforms.shards.contract import Fingerprint, ShardResult
+from transforms.shards.manifests import finish_shard
 
-CORRUPT, CORRECT = "corrupt.txt", "correct.txt"
-SLICES = "_slices"
-_ORDER = ("ACL", "arXiv.OCR", "arXiv.pdftotext", "Wiki", "Wiki.typos", "Wiki.typos.no_spaces")
+FOLDER = "_slices"
 _COUNTS = ("true_positives", "false_positives", "false_negatives")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkFiles:
-    """One benchmark: its name, its directory, and how many lines it has."""
+    """One benchmark: its name, its directory, how many lines and bytes it has, and a digest of what is in it."""
 
     name: str
     url: str
     lines: int
-    size: int
+    bytes: int
+    digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,48 +51,25 @@ class EvaluationSlice:
 
     @property
     def name(self) -> str:
-        return f"{SLICES}/{safe_name(self.method)}/{self.benchmark.name}/{self.start:07d}"
+        return f"{FOLDER}/{safe_name(self.method)}/{self.benchmark.name}/{self.start:07d}"
+
+    @property
+    def size(self) -> int:
+        return self.benchmark.bytes * (self.stop - self.start) // max(1, self.benchmark.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceResult:
-    counts: Mapping[str, int]
+def describe_benchmarks(inputs: Sequence[str]) -> list[BenchmarkFiles]:
+    """The benchmarks that directories are or hold, in the paper's order. Raises BadFile."""
+    return [_described(name, url) for name, url in find_benchmarks(inputs).items()]
 
 
-def find_benchmarks(inputs: Sequence[str]) -> list[BenchmarkFiles]:
-    """The benchmarks that directories are or hold, in the paper's order.
-
-    Raises:
-        UserError: a directory is missing or holds none, or two benchmarks have the same name.
-    """
-    found: dict[str, BenchmarkFiles] = {}
-    for one in inputs:
-        store, path = filesystem(one)
-        path = path.rstrip("/")
-        directories = [path] if store.exists(f"{path}/{CORRUPT}") else []
-        if not directories and store.isdir(path):
-            directories = [match.rpartition("/")[0] for match in sorted(store.glob(f"{path}/*/{CORRUPT}"))]
-        if not directories:
-            raise UserError(f"--input {one}: no {CORRUPT} there, nor in a directory there. Expected benchmarks")
-        for directory in directories:
-            name = directory.rpartition("/")[2]
-            url = directory if is_local(one) else store.unstrip_protocol(directory)
-            if name in found:
-                raise UserError(f"{found[name].url} and {url} have the same name. Evaluate them into two outputs")
-            lines = len(read_lines(join_url(url, CORRUPT)))
-            found[name] = BenchmarkFiles(name=name, url=url, lines=lines, size=file_size(join_url(url, CORRUPT)) or 0)
-    return sorted(found.values(), key=lambda one: (_ORDER.index(one.name) if one.name in _ORDER else 99, one.name))
-
-
-def read_lines(url: str) -> list[str]:
-    """Lines as the public files separate them: by newlines alone."""
-    try:
-        lines = read_bytes(url).decode("utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise BadFile(f"{url} is missing: expected a benchmark to hold {CORRUPT} and {CORRECT}") from error
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{url} is not UTF-8: {error}") from error
-    return lines[:-1] if lines and not lines[-1] else lines
+def _described(name: str, url: str) -> BenchmarkFiles:
+    corrupt, correct = (read_lines(join_url(url, file)) for file in (CORRUPT, CORRECT))
+    digest = hashlib.blake2b(digest_size=16)
+    for lines in (corrupt, correct):
+        digest.update("\n".join(lines).encode())
+    size = sum(len(line.encode()) + 1 for line in corrupt)
+    return BenchmarkFiles(name=name, url=url, lines=len(corrupt), bytes=size, digest=digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,51 +78,38 @@ class EvaluateSlice:
 
     output: str
 
-    def __call__(self, piece: EvaluationSlice) -> SliceResult:
-        corrupt, correct = (
-            _cached_lines(join_url(piece.benchmark.url, file), piece.benchmark.size) for file in (CORRUPT, CORRECT)
-        )
+    rules: ClassVar[int] = 1
+
+    def fingerprint(self, shard: EvaluationSlice) -> Fingerprint:
+        return {
+            "benchmark": shard.benchmark.digest,
+            "lines": f"{shard.start}:{shard.stop}",
+            "method": _identity(shard.method, shard.benchmark.name),
+        }
+
+    def __call__(self, shard: EvaluationSlice) -> ShardResult:
+        url = shard.benchmark.url
+        corrupt, correct = (_cached_lines(join_url(url, file), shard.benchmark.digest) for file in (CORRUPT, CORRECT))
         if len(corrupt) != len(correct):
-            raise BadFile(f"{piece.benchmark.url}: {len(corrupt)} corrupt lines, {len(correct)} correct ones")
-        given, truths = [], []
-        for number in range(piece.start, piece.stop):
-            (characters, bits), (true_characters, truth) = gaps.split(corrupt[number]), gaps.split(correct[number])
-            if characters != true_characters:
-                raise BadFile(f"{piece.benchmark.url}, line {number + 1}: corrupt and correct differ beyond spaces")
-            given.append(GivenSequence(gaps.code_points(characters), bits, lost_all_spaces(bits)))
-            truths.append(truth)
-        method = _method(piece.method, piece.benchmark.name)
+            raise BadFile(f"{url}: {len(corrupt)} corrupt lines, {len(correct)} correct ones")
+        here = slice(shard.start, shard.stop)
+        wanted = make_benchmark(url, corrupt[here], correct[here], first=shard.start)
+        method = _method(shard.method, shard.benchmark.name)
         began = time.monotonic()
-        decisions = method.decide(given)
+        decisions = method.decide(wanted.given)
         milliseconds = round(1000 * (time.monotonic() - began))
         score, predictions = Score(), []
-        for line, one, truth, decision in zip(corrupt[piece.start : piece.stop], given, truths, decisions, strict=True):
+        for line, given, truth, decision in zip(corrupt[here], wanted.given, wanted.true, decisions, strict=True):
             bits = decision.bits.copy()
             bits[:1] = False
             predictions.append(gaps.apply(line, bits))
-            score += score_bits(one.bits, truth, bits)
+            score += score_bits(given.bits, truth, bits)
+        target = join_url(self.output, f"{shard.name}.txt")
         content = "".join(line + "\n" for line in predictions).encode()
-        publish_bytes(join_url(self.output, f"{piece.name}.txt"), content)
-        counts = to_counts(score) | {"milliseconds": milliseconds}
-        write_manifest(
-            self.output,
-            Manifest(
-                name=piece.name,
-                fingerprint=self.fingerprint(piece),
-                outputs={f"{piece.name}.txt": len(content)},
-                counts=counts,
-            ),
-        )
-        progress.report(documents=len(given), bytes=len(content))
-        return SliceResult(counts=counts)
-
-    def fingerprint(self, piece: EvaluationSlice) -> Fingerprint:
-        return {
-            "benchmark size": piece.benchmark.size,
-            "lines": f"{piece.start}:{piece.stop}",
-            "method": _identity(piece.method, piece.benchmark.name),
-            "code": __version__,
-        }
+        publish_bytes(target, content)
+        size = sum(len(line.encode()) + 1 for line in corrupt[here])
+        progress.report(documents=len(predictions), bytes=size)
+        return finish_shard(self, shard, [target], to_counts(score) | {"milliseconds": milliseconds, "bytes": size})
 
 
 def to_counts(score: Score) -> dict[str, int]:
@@ -191,7 +158,7 @@ def _identity(method: str, benchmark: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _cached_lines(url: str, size: int) -> list[str]:
+def _cached_lines(url: str, digest: str) -> list[str]:
     return read_lines(url)
 
 

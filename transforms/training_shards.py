@@ -14,22 +14,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from respace.hashing import row_hashes
 from respace.noise import Recipe, corrupt
-from respace.noise.draws import row_hashes
 from respace.storage.files import InputFile, filesystem, join_url
 from respace.storage.publish import publish
 from respace.training_examples import SCHEMA, to_record_batch
-from transforms.finished import FinishedShard, finish_shard
-from transforms.formats.rows import CleanText, Row, Span
+from transforms.formats.contract import Range
+from transforms.formats.rows import CleanText, Row
 from transforms.shards import progress
+from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
-from transforms.shards.manifests import Fingerprint, input_fingerprint
+from transforms.shards.manifests import finish_shard, input_fingerprint
 from transforms.tf_records import ExampleWriter, count_records
 
 SCATTER, GATHER = "scatter", "gather"
@@ -47,7 +48,8 @@ class TextSlice:
 
     name: str
     file: InputFile
-    span: Span
+    span: Range
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class OutputShard:
 
     name: str
     number: int
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +79,8 @@ class Scatter:
     shards: int
     seed: int
 
+    rules: ClassVar[int] = 1
+
     def fingerprint(self, part: TextSlice) -> Fingerprint:
         return {
             **input_fingerprint(part.file),
@@ -87,7 +92,7 @@ class Scatter:
             "seed": self.seed,
         }
 
-    def __call__(self, part: TextSlice) -> FinishedShard:
+    def __call__(self, part: TextSlice) -> ShardResult:
         counts: Counter[str] = Counter()
         letters: list[DeadLetter] = []
         keys: list[str] = []
@@ -113,7 +118,7 @@ class Scatter:
             urls.append(dead_letters_url(self.output, part.name))
             write_dead_letters(urls[-1], letters)
         progress.report(documents=counts["rows"], bytes=counts["text_bytes"])
-        return finish_shard(self.output, part.name, self.fingerprint(part), urls, counts)
+        return finish_shard(self, part, urls, counts)
 
     def _write(self, path: str, keys: list[str], texts: list[str]) -> None:
         every_key = [copy_key(key, copy) for copy in range(self.copies) for key in keys]
@@ -176,7 +181,7 @@ class Gather:
         seed: of the noise.
         shards: how many output shards there are.
         formats: some of `FORMATS`.
-        source: what the input is, in short: the fingerprints of all slices.
+        source: what the input is, in short: the fingerprints of all slices and the contents of the noise's files.
     """
 
     output: str
@@ -187,6 +192,8 @@ class Gather:
     formats: tuple[str, ...]
     source: str
 
+    rules: ClassVar[int] = 1
+
     def fingerprint(self, shard: OutputShard) -> Fingerprint:
         return {
             "input": self.source,
@@ -196,7 +203,7 @@ class Gather:
             "formats": ", ".join(self.formats),
         }
 
-    def __call__(self, shard: OutputShard) -> FinishedShard:
+    def __call__(self, shard: OutputShard) -> ShardResult:
         rows = self._read(shard.number)
         counts: Counter[str] = Counter(examples=rows.num_rows)
         urls = [shard_url(self.output, kind, shard.number, self.shards) for kind in self.formats]
@@ -212,7 +219,7 @@ class Gather:
                 for batch in self._noisy(rows, counts):
                     for sink in sinks:
                         sink.write(batch)
-        return finish_shard(self.output, shard.name, self.fingerprint(shard), urls, counts)
+        return finish_shard(self, shard, urls, counts)
 
     def _read(self, number: int) -> pa.Table:
         batches = []
@@ -237,7 +244,7 @@ class Gather:
             batch = to_record_batch(noisy, keys)
             for entry in batch.column("noise_kind").value_counts().to_pylist():
                 counts[f"noise:{entry['values']}"] += entry["counts"]
-            progress.report(documents=len(keys), bytes=len(noisy.characters))
+            progress.report(documents=len(keys), bytes=int(sizes[start:stop].sum()))
             yield batch
 
 

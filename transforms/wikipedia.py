@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from respace.noise.draws import row_hashes
+from respace.hashing import row_hashes
 from respace.splits import Splits, lowest
 from respace.storage.compression import open_decompressed
 from respace.storage.errors import BadFile, BadOption
@@ -35,11 +35,11 @@ from respace.wikipedia.dumps import (
     read_index,
 )
 from respace.wikipedia.sentences import clean_sentences
-from transforms.finished import FinishedShard, finish_shard
 from transforms.shards import progress
+from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
 from transforms.shards.killable import KillableFunction, Stopped
-from transforms.shards.manifests import Fingerprint, input_fingerprint
+from transforms.shards.manifests import finish_shard, input_fingerprint
 
 DUMP_SUFFIXES = (".xml", ".xml.bz2")
 CENSUS, EXTRACT = "census", "extract"
@@ -55,6 +55,10 @@ class DumpShard:
     name: str
     file: InputFile
     part: DumpRange
+
+    @property
+    def size(self) -> int:
+        return self.part.stop - self.part.start
 
 
 def plan_dump(file: InputFile, range_bytes: int, index: str | None = None) -> list[tuple[str, DumpRange]]:
@@ -118,10 +122,12 @@ class TakeCensus:
     held_out: int
     limits: Limits = field(default_factory=Limits)
 
+    rules: ClassVar[int] = 1
+
     def fingerprint(self, shard: DumpShard) -> Fingerprint:
         return {**range_fingerprint(shard), "seed": self.seed, "held-out articles": self.held_out}
 
-    def __call__(self, shard: DumpShard) -> FinishedShard:
+    def __call__(self, shard: DumpShard) -> ShardResult:
         counts: Counter[str] = Counter()
         keys = []
         with _readable(shard) as stream:
@@ -132,8 +138,8 @@ class TakeCensus:
         url = census_url(self.output, shard.name)
         with publish(url) as path, open(path, "wb") as target:
             np.save(target, hashes)
-        progress.report(documents=counts["articles"], bytes=shard.part.stop - shard.part.start)
-        return finish_shard(self.output, shard.name, self.fingerprint(shard), [url], counts)
+        progress.report(documents=counts["articles"], bytes=shard.size)
+        return finish_shard(self, shard, [url], counts)
 
 
 def census_url(output: str, name: str) -> str:
@@ -156,13 +162,15 @@ class ExtractSentences:
     limits: Limits = field(default_factory=Limits)
     seconds_per_article: float = _SECONDS_PER_ARTICLE
 
+    rules: ClassVar[int] = 1
+
     def fingerprint(self, shard: DumpShard) -> Fingerprint:
         cuts = ", ".join(
             f"{name} < {bound:x}" for name, bound in zip(self.splits.names, self.splits.bounds, strict=True)
         )
-        return {**range_fingerprint(shard), "seed": self.seed, "splits": cuts, "rules": 1}
+        return {**range_fingerprint(shard), "seed": self.seed, "splits": cuts}
 
-    def __call__(self, shard: DumpShard) -> FinishedShard:
+    def __call__(self, shard: DumpShard) -> ShardResult:
         counts: Counter[str] = Counter()
         letters: list[DeadLetter] = []
         tables: dict[str, list[pa.Table]] = {}
@@ -201,8 +209,8 @@ class ExtractSentences:
         if letters:
             urls.append(dead_letters_url(self.output, shard.name))
             write_dead_letters(urls[-1], letters)
-        progress.report(bytes=shard.part.stop - shard.part.start, dead_letters=len(letters))
-        return finish_shard(self.output, shard.name, self.fingerprint(shard), urls, counts)
+        progress.report(bytes=shard.size, dead_letters=len(letters))
+        return finish_shard(self, shard, urls, counts)
 
     def _write(self, part: str, name: str, table: pa.Table) -> str:
         url = join_url(self.output, part, f"{name.removeprefix(EXTRACT + '/')}.parquet")

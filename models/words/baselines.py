@@ -6,13 +6,14 @@ They do not know how certain they are: the confidence of all their decisions is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from models.words.counts import WORDS_MODEL, WordCounts, load_word_counts
 from models.words.viterbi import WordSearch
 from respace import gaps
+from respace.batching import by_size
 from respace.gaps import Bits, Codes
 from respace.repairer import Decision, GivenSequence
 
@@ -52,7 +53,7 @@ class _WordMethod(ABC):
 
     def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
         out: list[Decision] = []
-        for group in _groups(sequences):
+        for group in by_size(sequences, lambda one: len(one.bits), _CHARACTERS_AT_ONCE):
             ends = np.cumsum([len(one.bits) for one in group])
             codes = np.concatenate([one.characters for one in group])
             # A text without characters has no beginning either.
@@ -130,16 +131,3 @@ def space_between(characters: str, left: int, right: int) -> int:
 
 def _undecided_confidence(bits: Bits) -> Decision:
     return Decision(bits, np.full(len(bits), 0.5, dtype=np.float32))
-
-
-def _groups(sequences: Sequence[GivenSequence]) -> Iterator[list[GivenSequence]]:
-    group: list[GivenSequence] = []
-    size = 0
-    for one in sequences:
-        if group and size + len(one.bits) > _CHARACTERS_AT_ONCE:
-            yield group
-            group, size = [], 0
-        group.append(one)
-        size += len(one.bits)
-    if group:
-        yield group

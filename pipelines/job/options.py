@@ -1,74 +1,91 @@
-"""What every job has in common: its options, how they are checked, and how a job starts and ends.
+"""Options of jobs: each declared once, with its default, its help and its limits, and checked before anything is done.
 
-A job declares a subclass of `JobOptions` for what it needs beyond the common options, a parser from `job_parser`, and::
+A job declares a subclass of `JobOptions` for what it needs beyond the common options. The first line of its docstring
+is the job's description::
+
+    @dataclass(frozen=True, kw_only=True)
+    class EvaluateOptions(JobOptions):
+        \"""Evaluates methods on benchmarks.\"""
+
+        sequences: int | None = option(None, "only the first N sequences of each benchmark", metavar="N", least=1)
 
     def main(argv=None) -> int:
-        return run_job(lambda: job(parse_options(parser(), RepairOptions, argv)))
+        return run_job(job, EvaluateOptions, argv)
 
-Options that the parser does not know go to Beam. Nothing heavy is imported before all options have been checked.
+Options that the job does not know go to Beam. Nothing heavy is imported before all options have been checked.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import logging
-import multiprocessing
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
-from respace.storage.errors import BadOption, UserError
+from respace.storage.errors import BadOption
 from respace.storage.files import check_apart
-from runners.engines import LOCAL_RUNNER, RunnerError, check_runner, runner_of
+from runners.engines import LOCAL_RUNNER, RunnerError, check_runner, import_runner, runner_of
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
-_BAD_FILE_CHOICES = ("error", "warn", "skip")
+_HELP = "help"
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    metavar: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    choices: Sequence[str] = (),
+    names: Sequence[str] = (),
+) -> Any:
+    """A field that is an option of the command line.
+
+    Args:
+        default: its value unless it is given.
+        help: what ``--help`` says.
+        metavar: how ``--help`` calls its value.
+        least, most: limits of a number.
+        choices: the values that it, or each of several values, may have.
+        names: other names of the flag, such as ``--method``.
+    """
+    limits = {"least": least, "most": most, "choices": tuple(choices)}
+    return field(default=default, metadata={_HELP: help, "metavar": metavar, "names": tuple(names), **limits})
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """Options of every job.
+    """Options of every job; ``beam_arguments`` are those for Beam, as the user gave them."""
 
-    Args:
-        input: files, directories, globs or URLs.
-        output: directory or URL.
-        on_bad_file: an unreadable file stops the job, is reported, or only counted.
-        limit: do at most this many shards.
-        dry_run: print the plan and write nothing.
-        overwrite: do again what is done already.
-        max_error_fraction: share of documents that may fail before the job counts as failed.
-        local_workers: processes on this machine; default: one per core. Distributed runners ignore it.
-        beam_arguments: options for Beam, as the user gave them.
-    """
-
-    input: tuple[str, ...]
-    output: str
-    on_bad_file: str = "error"
-    limit: int | None = None
-    dry_run: bool = False
-    overwrite: bool = False
-    max_error_fraction: float = 0.01
-    local_workers: int | None = None
+    input: tuple[str, ...] = option((), "files, directories, globs or URLs; repeatable", metavar="PATH")
+    output: str = option("", "directory or URL to write to", metavar="DIRECTORY")
+    on_bad_file: str = option(
+        "error",
+        "unreadable files: error (default), warn or skip",
+        metavar="WHAT",
+        choices=("error", "warn", "skip"),
+    )
+    limit: int | None = option(None, "do at most N shards", metavar="N", least=1)
+    dry_run: bool = option(False, "print the plan and write nothing")
+    overwrite: bool = option(False, "do again what is done already")
+    max_error_fraction: float = option(
+        0.01, "fail if more documents than this fail (default 0.01)", metavar="F", least=0, most=1
+    )
+    local_workers: int | None = option(None, "processes on this machine (default: one per core)", metavar="N", least=1)
     beam_arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(self.input or [""]):  # an empty one would be the current directory
+        if not self.input or not all(self.input):  # an empty one would be the current directory
             raise BadOption("--input is missing: expected a file, directory, glob or URL")
         if not self.output:
             raise BadOption("--output is missing: expected a directory or URL")
-        if self.on_bad_file not in _BAD_FILE_CHOICES:
-            raise BadOption(f"--on_bad_file {self.on_bad_file}: expected one of {', '.join(_BAD_FILE_CHOICES)}")
-        check_at_least("--limit", self.limit, 1)
-        check_at_least("--local_workers", self.local_workers, 1)
-        if not 0 <= self.max_error_fraction <= 1:
-            raise BadOption(f"--max_error_fraction {self.max_error_fraction}: expected a number from 0 to 1")
+        for one in _declared(type(self)):
+            _check_value(one, getattr(self, one.name))
         try:
             check_runner(self.beam_arguments)
         except RunnerError as error:
@@ -94,45 +111,40 @@ class JobOptions:
 Options = TypeVar("Options", bound=JobOptions)
 
 
-def job_parser(description: str) -> argparse.ArgumentParser:
-    """A parser with the options of every job. Names of options are names of fields of the options' class."""
+def job_parser(kind: type[JobOptions]) -> argparse.ArgumentParser:
+    """The parser of a job's command line, made from the fields of its options."""
     parser = _Parser(
-        description=description,
+        description=(kind.__doc__ or "").partition("\n")[0],
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
         epilog="All other options go to Apache Beam, for instance --runner.",
     )
-    parser.add_argument(
-        "--input", action="extend", nargs="+", metavar="PATH", help="files, directories, globs or URLs; repeatable"
-    )
-    parser.add_argument("--output", metavar="DIRECTORY", help="directory or URL to write to")
-    parser.add_argument("--on_bad_file", metavar="WHAT", help="unreadable files: error (default), warn or skip")
-    parser.add_argument("--limit", type=int, metavar="N", help="do at most N shards")
-    parser.add_argument("--dry_run", action="store_true", help="print the plan and write nothing")
-    parser.add_argument("--overwrite", action="store_true", help="do again what is done already")
-    parser.add_argument(
-        "--max_error_fraction", type=float, metavar="F", help="fail if more documents than this fail (default 0.01)"
-    )
-    parser.add_argument(
-        "--local_workers", type=int, metavar="N", help="processes on this machine (default: one per core)"
-    )
+    hints = get_type_hints(kind)
+    for one in _declared(kind):
+        flags = [f"--{one.name}", *one.metadata["names"]]
+        about: dict[str, Any] = {"help": one.metadata[_HELP]}
+        types = [part for part in get_args(hints[one.name]) if part not in (type(None), ...)] or [hints[one.name]]
+        if one.default is True:
+            parser.add_argument(*flags, action=argparse.BooleanOptionalAction, **about)
+        elif one.default is False:
+            parser.add_argument(*flags, action="store_true", **about)
+        else:
+            several: dict[str, Any] = {"action": "extend", "nargs": "+"} if isinstance(one.default, tuple) else {}
+            parser.add_argument(*flags, type=types[0], metavar=one.metadata["metavar"], **several, **about)
     return parser
 
 
-def parse_options(parser: argparse.ArgumentParser, kind: type[Options], argv: Sequence[str] | None = None) -> Options:
+def parse_options(kind: type[Options], argv: Sequence[str] | None = None) -> Options:
     """Parses and checks the options of a job.
 
     Raises:
         BadOption: with the value, what was expected and what to do.
     """
-    known, others = parser.parse_known_args(sys.argv[1:] if argv is None else list(argv))
-    given: dict[str, Any] = vars(known)
-    for name in ("input", "output"):
-        given.setdefault(name, ())
-    for name, value in given.items():
-        if isinstance(value, list):
-            given[name] = tuple(value)
-    _check_misspelled(others, [field.name for field in fields(kind)])
+    known, others = job_parser(kind).parse_known_args(sys.argv[1:] if argv is None else list(argv))
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in vars(known).items()
+    }
+    _check_misspelled(others, [one.name for one in fields(kind)])
     return kind(**given, beam_arguments=tuple(others))
 
 
@@ -143,80 +155,44 @@ def check_beam_arguments(options: JobOptions) -> None:
 
 
 def pipeline_options(options: JobOptions) -> PipelineOptions:
-    """Beam's options: what the user gave, with the local runner named."""
+    """Beam's options: what the user gave, with the local runner named.
+
+    Raises:
+        BadOption: Beam does not know one of them.
+    """
     from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
 
+    try:
+        import_runner(options.runner)  # a runner's own options are known once it is imported
+    except RunnerError as error:
+        raise BadOption(str(error)) from error
     arguments = list(options.beam_arguments)
     if options.runs_locally:
         arguments.append(f"--runner={LOCAL_RUNNER}")
-        known = _BeamArgumentParser(add_help=False, allow_abbrev=False, conflict_handler="resolve")
-        for kind in PipelineOptions.__subclasses__():
-            kind._add_argparse_args(known)
-        unknown = known.parse_known_args(arguments)[1]
-        if unknown:
-            raise BadOption(f"{unknown[0]}: neither this job nor Beam knows this option. See --help")
+    known = _BeamArgumentParser(add_help=False, allow_abbrev=False, conflict_handler="resolve")
+    for kind in PipelineOptions.__subclasses__():
+        kind._add_argparse_args(known)
+    unknown = known.parse_known_args(arguments)[1]
+    if unknown:
+        raise BadOption(f"{unknown[0]}: neither this job nor Beam knows this option. See --help")
     return PipelineOptions(arguments)
 
 
-def run_job(job: Callable[[], int | None]) -> int:
-    """Runs a job and gives its exit code. A user's mistake is one line on standard error, not a stack trace."""
-    with _noted_signals() as noted:
-        try:
-            return job() or 0
-        except (Exception, KeyboardInterrupt) as error:
-            # After a signal any error is its doing: Beam makes one of its own of an interrupt.
-            if not noted and isinstance(error, UserError):
-                print(f"error: {error}", file=sys.stderr)
-                return error.exit_code
-            if not noted and not isinstance(error, KeyboardInterrupt):
-                raise
-        print("stopped. Run the same command again: what is done is skipped", file=sys.stderr)
-        return 128 + (noted[0] if noted else signal.SIGINT)
+def _declared(kind: type[JobOptions]) -> list[Field[Any]]:
+    return [one for one in fields(kind) if _HELP in one.metadata]
 
 
-def print_summary(title: str, rows: Sequence[tuple[str, object]]) -> None:
-    """Prints what a job did, as aligned lines.
-
-    >>> print_summary("repaired", [("documents", 1200), ("seconds", 1.5)])
-    repaired
-      documents  1,200
-      seconds    1.5
-    """
-    width = max((len(name) for name, _ in rows), default=0)
-    print(title)
-    for name, value in rows:
-        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-        print(f"  {name:<{width}}  {shown}")
-
-
-def check_at_least(name: str, value: float | None, least: float) -> None:
-    if value is not None and not value >= least:  # NaN is not
-        raise BadOption(f"{name} {value}: expected at least {least}")
-
-
-@contextmanager
-def _noted_signals() -> Iterator[list[int]]:
-    """Makes Ctrl-C and SIGTERM stop this process and its workers at once, and lists those that came."""
-    noted: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        noted.append(number)
-        logging.disable()  # Beam would log the interrupt with its stack
-        for process in multiprocessing.active_children():
-            process.kill()  # the exit of this process would wait until they have finished their shards
-        raise KeyboardInterrupt
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) != signal.SIG_IGN:  # a job in the background of a shell goes on
-                before[number] = signal.signal(number, stop)
-    try:
-        yield noted
-    finally:
-        logging.disable(logging.NOTSET)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _check_value(one: Field[Any], value: Any) -> None:
+    least, most, choices = (one.metadata[name] for name in ("least", "most", "choices"))
+    for given in value if isinstance(value, tuple) else (value,):
+        if choices and given not in choices:
+            raise BadOption(f"--{one.name} {given}: expected one of {', '.join(choices)}")
+    if value is None or least is None:
+        return
+    if most is not None and not least <= value <= most:  # NaN is not
+        raise BadOption(f"--{one.name} {value}: expected a number from {least} to {most}")
+    if not value >= least:
+        raise BadOption(f"--{one.name} {value}: expected at least {least}")
 
 
 def _check_misspelled(others: Sequence[str], names: Sequence[str]) -> None:

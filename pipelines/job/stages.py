@@ -1,11 +1,10 @@
-"""A job as stages: each runs one function on many shards, resumes, and leaves manifests that can be added up.
+"""A job as stages: each does one kind of work on many shards, resumes, and leaves manifests that can be added up.
 
-What `pipelines.job.options` is for the options of a job, this is for its course. A stage has a name, which is a folder
-for its manifests, so that two stages of one job may have shards of the same name::
+This is the only way a graph runs. Every job reads::
 
     with opened_output(options):
-        shards = run_stage(options, Stage("extract", work, descriptors, fingerprint))
-    print_summary("extracted", total_counts(shards).items())
+        done = run_stage(options, Stage(title="extracting sentences", work=work, shards=shards, folder="extract"))
+    print_summary("extracted", done.counts.items())
 """
 
 from __future__ import annotations
@@ -14,20 +13,23 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.job.options import JobOptions, pipeline_options
+from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
+from pipelines.job.summary import handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
 from respace.storage.files import InputFile, filesystem, join_url, remove
 from respace.storage.lock import run_lock
 from respace.storage.publish import check_writable, remove_temporaries
-from transforms.shards.guard import ShardDescriptor, forget_failures, read_failures
+from transforms.shards.contract import Shard, ShardWork, fingerprint_of
+from transforms.shards.guard import forget_failures, read_failures
 from transforms.shards.manifests import (
     MANIFESTS,
-    Fingerprint,
     Manifest,
+    ResumePlan,
     plan_resume,
     read_manifest,
     read_manifests,
@@ -35,41 +37,74 @@ from transforms.shards.manifests import (
 )
 from transforms.shards.progress import ProgressLine
 
+# Object stores answer slowly, but many questions at once.
+_PARALLEL_CHECKS = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One function on many shards.
+    """One kind of work on many shards.
 
     Args:
         title: what it does, for the plan and the progress line.
-        work: the function, picklable. It publishes the shard's files and last the manifest of the shard's name.
-        shards: descriptors; their names begin with the name of the stage's folder.
-        fingerprint: what the output of a shard depends on.
-        total_bytes: of all shards, for the estimate of the time left.
+        work: what is done with a shard.
+        shards: what there is to do.
+        folder: of the stage's manifests; the names of its shards are in it. A job of one stage needs none.
+        cut: makes several shards of one that needs work; the last of them to be done puts it together.
         limited: whether ``--limit`` counts this stage's shards.
+        in_place: the work replaces what a shard published before, one by one. Otherwise, and where everything is done
+            again, all that the stage ever published is removed first: an earlier run may have cut its input otherwise.
     """
 
     title: str
-    work: Callable[[Any], Any]
-    shards: Sequence[ShardDescriptor]
-    fingerprint: Callable[[Any], Fingerprint]
-    total_bytes: int = 0
+    work: ShardWork[Any]
+    shards: Sequence[Shard]
+    folder: str = ""
+    cut: Callable[[Any], Sequence[Shard]] | None = None
     limited: bool = True
+    in_place: bool = False
+
+    def __post_init__(self) -> None:
+        for shard in self.shards:
+            if self.folder and not shard.name.startswith(f"{self.folder}/"):
+                raise ValueError(f"{self.title}: the shard {shard.name} is not in the stage's folder {self.folder}/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagePlan:
+    """What a stage will do.
+
+    Args:
+        shards: how many the stage has.
+        resume: which of them need work, and why.
+        pieces: what each of them is cut into.
+        bad_files: those whose input cannot be read, and why.
+    """
+
+    shards: int
+    resume: ResumePlan
+    pieces: Mapping[str, Sequence[Shard]]
+    bad_files: Mapping[str, str]
 
 
 @dataclass(kw_only=True)
 class StageResult:
-    """Manifests of the shards that are done, now or before, and the names of those whose input could not be read."""
+    """Manifests of the shards that are done, now or before, and why the others could not be read."""
 
-    manifests: Mapping[str, Manifest]
-    failed: Sequence[str] = ()
+    plan: StagePlan
+    manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def counts(self) -> Counter[str]:
+        return total_counts(self.manifests)
 
 
 @contextmanager
 def opened_output(options: JobOptions) -> Iterator[None]:
     """Checks that the output can be written, and holds its lock. A dry run touches nothing."""
+    check_beam_arguments(options)  # bad options fail before anything is done
     if options.dry_run:
         yield
         return
@@ -79,56 +114,36 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         yield
 
 
-def run_stage(options: JobOptions, stage: Stage) -> StageResult:
-    """Does what is not done yet.
+def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = None) -> StageResult:
+    """Does what is not done yet, or what ``resume`` says. A dry run prints it.
 
     Raises:
-        UserError: a shard was made with other options; a file could not be read and ``--on_bad_file`` is error; or
-            the output could not be written.
+        UserError: a shard was written with different settings; a file could not be read and ``--on_bad_file`` is error;
+            or the output could not be written.
     """
-    beam_options = pipeline_options(options)  # bad options fail before anything is done
-    by_name = {shard.name: shard for shard in stage.shards}
-    fingerprints = {name: stage.fingerprint(shard) for name, shard in by_name.items()}
-    plan = plan_resume(
-        options.output, fingerprints, overwrite=options.overwrite, limit=options.limit if stage.limited else None
-    )
+    plan = _plan(options, stage, resume)
     if options.dry_run:
-        _print_plan(stage, plan.to_do, plan.done)
-        return StageResult(manifests=read_manifests(options.output, plan.done))
-    forget_failures(options.output, by_name)
+        print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output)
+        return StageResult(plan=plan, manifests=read_manifests(options.output, plan.resume.done))
+    handle_bad_files(options, list(plan.bad_files.values()))
+    pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
+    forget_failures(options.output, [*plan.pieces, *(piece.name for piece in pieces)])
     started = time.monotonic()
-    if plan.to_do:
-        for name, reason in plan.to_do.items():
-            if reason != "new":
-                _forget(options.output, name)
-        if options.overwrite:
-            for name in _known_shards(options.output, stage):
-                _forget(options.output, name)
-        print(f"{stage.title}: {len(plan.to_do)} shards to do, {len(plan.done)} done", file=sys.stderr)
-        _run(options, stage, [by_name[name] for name in plan.to_do], beam_options)
-    failed = read_failures(options.output, plan.to_do)
-    for failure in failed:
-        if failure.fatal:
-            raise UserError(f"{failure.message}. Mend that and run the same command again: what is done is skipped")
-    for failure in failed:
-        if options.on_bad_file == "error":
-            raise UserError(_with_advice(failure.message))
-        if options.on_bad_file == "warn":
-            print(f"warning: left out: {failure.message}", file=sys.stderr)
-    manifests = read_manifests(options.output, [*plan.done, *plan.to_do])
-    return StageResult(
-        manifests=manifests,
-        failed=[failure.name for failure in failed],
-        seconds=time.monotonic() - started,
-        counts=total_counts(manifests),
-    )
+    if pieces:
+        if not stage.in_place:
+            _forget_old(options, stage, plan.resume)
+        print(f"{stage.title}: {len(plan.pieces)} to do, {len(plan.resume.done)} done", file=sys.stderr)
+        _run(options, stage, pieces)
+    return _finished(options, plan, time.monotonic() - started)
 
 
 def is_complete(options: JobOptions, stage: Stage) -> bool:
     """Whether all shards of a stage are done, so that what comes before it need not be done again."""
     if options.overwrite:
         return False
-    return not plan_resume(options.output, {shard.name: stage.fingerprint(shard) for shard in stage.shards}).to_do
+    return not plan_resume(
+        options.output, {shard.name: fingerprint_of(stage.work, shard) for shard in stage.shards}
+    ).to_do
 
 
 def total_counts(manifests: Mapping[str, Manifest]) -> Counter[str]:
@@ -138,29 +153,18 @@ def total_counts(manifests: Mapping[str, Manifest]) -> Counter[str]:
     return total
 
 
-def check_errors(options: JobOptions, failed: int, documents: int) -> None:
-    """Fails a job in which more documents failed than ``--max_error_fraction`` allows."""
-    if documents and failed / documents > options.max_error_fraction:
-        raise UserError(
-            f"{failed} of {documents} documents failed, more than --max_error_fraction {options.max_error_fraction:g}. "
-            f"The reasons are in {options.output}/_dead_letters; the rest of the output is complete"
-        )
-
-
 def readable_files(
-    options: JobOptions, files: Sequence[InputFile], check: Callable[[InputFile], None]
+    options: JobOptions, files: Sequence[InputFile], check: Callable[[InputFile], object]
 ) -> list[InputFile]:
     """The files that pass a check; what becomes of the others, ``--on_bad_file`` says."""
-    found = []
+    found, bad = [], []
     for file in files:
         try:
             check(file)
             found.append(file)
         except BadFile as error:
-            if options.on_bad_file == "error":
-                raise UserError(_with_advice(str(error))) from error
-            if options.on_bad_file == "warn":
-                print(f"warning: left out: {error}", file=sys.stderr)
+            bad.append(str(error))
+    handle_bad_files(options, bad)
     return found
 
 
@@ -172,20 +176,80 @@ def option_from_file(name: str, text: str | None, read: Callable[[Any], Any]) ->
         raise BadOption(f"--{name} {text}: {error}") from error
 
 
-def _with_advice(message: str) -> str:
-    """
-    >>> _with_advice("a.gz: was it cut short?")
-    'a.gz: was it cut short? Give --on_bad_file skip to leave such files out'
-    """
-    return f"{message}{'' if message.endswith('?') else '.'} Give --on_bad_file skip to leave such files out"
+def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> StagePlan:
+    """Compares what is wanted with what is there, and cuts what needs work."""
+    by_name = {shard.name: shard for shard in stage.shards}
+    if resume is None:
+        fingerprints = {name: fingerprint_of(stage.work, shard) for name, shard in by_name.items()}
+        limit = options.limit if stage.limited else None
+        resume = plan_resume(options.output, fingerprints, overwrite=options.overwrite, limit=limit)
+
+    def cut(name: str) -> Sequence[Shard] | BadFile:
+        try:
+            return stage.cut(by_name[name]) if stage.cut else [by_name[name]]
+        except BadFile as error:
+            return error
+
+    with ThreadPoolExecutor(_PARALLEL_CHECKS) as pool:
+        found = dict(zip(resume.to_do, pool.map(cut, resume.to_do), strict=True))
+    return StagePlan(
+        shards=len(by_name),
+        resume=resume,
+        pieces={name: pieces for name, pieces in found.items() if not isinstance(pieces, BadFile)},
+        bad_files={name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
+    )
 
 
-def _known_shards(output: str, stage: Stage) -> list[str]:
-    """Every shard of the stage that has a manifest: one that was cut differently has shards of other names."""
-    folder = stage.shards[0].name.partition("/")[0]
-    store, path = filesystem(join_url(output, MANIFESTS))
-    found = store.find(f"{path}/{folder}") if store.isdir(f"{path}/{folder}") else []
-    return [str(one)[len(path) :].lstrip("/").removesuffix(".json") for one in found]
+def _run(options: JobOptions, stage: Stage, pieces: Sequence[Shard]) -> None:
+    """The graph."""
+    import apache_beam as beam
+
+    from transforms.shards.each_shard import EachShard
+
+    # No more processes than shards: each costs the start of a Python.
+    work = EachShard(
+        stage.work, workers=min(options.workers, len(pieces)), stop_at_bad_file=options.on_bad_file == "error"
+    )
+    with (
+        ProgressLine(len(pieces), sum(piece.size for piece in pieces)),
+        beam.Pipeline(options=pipeline_options(options)) as pipeline,
+    ):
+        _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+
+
+def _finished(options: JobOptions, plan: StagePlan, seconds: float) -> StageResult:
+    """Checks that everything was done."""
+    shard_of = {piece.name: name for name, pieces in plan.pieces.items() for piece in pieces}
+    failures = read_failures(options.output, shard_of)
+    for failure in failures:
+        if failure.fatal:
+            raise UserError(
+                f"{sentence(failure.message)} Fix this and rerun the same command; finished shards are skipped"
+            )
+    failed = {shard_of[failure.name]: failure.message for failure in failures}
+    handle_bad_files(options, list(failed.values()))
+    manifests = read_manifests(options.output, [*plan.resume.done, *plan.resume.to_do])
+    missing = [name for name in plan.pieces if name not in manifests and name not in failed]
+    if missing:
+        raise UserError(f"{len(missing)} shards were not finished, {missing[0]} among them. Rerun the same command")
+    return StageResult(plan=plan, manifests=manifests, failed={**plan.bad_files, **failed}, seconds=seconds)
+
+
+def _forget_old(options: JobOptions, stage: Stage, resume: ResumePlan) -> None:
+    for name, reason in resume.to_do.items():
+        if reason != "new":
+            _forget(options.output, name)
+    if options.overwrite:
+        for name in _known_shards(options.output, stage.folder):
+            _forget(options.output, name)
+
+
+def _known_shards(output: str, folder: str) -> list[str]:
+    """Every shard in a folder that has a manifest."""
+    store, root = filesystem(join_url(output, MANIFESTS))
+    path = f"{root}/{folder}".rstrip("/")
+    found = store.find(path) if store.isdir(path) else []
+    return [str(one)[len(root) :].lstrip("/").removesuffix(".json") for one in found]
 
 
 def _forget(output: str, name: str) -> None:
@@ -194,31 +258,3 @@ def _forget(output: str, name: str) -> None:
     remove_manifest(output, name)
     for published in manifest.outputs if manifest is not None else ():
         remove(join_url(output, published))
-
-
-def _run(options: JobOptions, stage: Stage, shards: Sequence[ShardDescriptor], beam_options: Any) -> None:
-    import apache_beam as beam
-
-    from transforms.shards.each_shard import EachShard
-
-    # No more processes than shards: each costs the start of a Python.
-    workers = min(options.workers, len(shards))
-    local = options.workers > 1
-    with ProgressLine(len(shards), stage.total_bytes) if local else nullcontext():  # noqa: SIM117
-        with beam.Pipeline(options=beam_options) as pipeline:
-            _ = (
-                pipeline
-                | beam.Create(list(shards))
-                | EachShard(
-                    stage.work,
-                    output=options.output,
-                    workers=workers,
-                    stop_at_bad_file=options.on_bad_file == "error",
-                )
-            )
-
-
-def _print_plan(stage: Stage, to_do: Mapping[str, str], done: Mapping[str, str]) -> None:
-    print(f"{stage.title}: would do {len(to_do)} shards, skip {len(done)}")
-    for name, reason in [*to_do.items(), *done.items()]:
-        print(f"  {name}: {reason}")

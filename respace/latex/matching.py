@@ -17,15 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from respace.gaps import Bits, code_points, join, split
+from respace.hashing import stretch_hashes
 from respace.latex.comparison import CITATION, FOOTNOTE, MARKS, REFERENCE, Piece, walk
 
 ANCHOR = 12
 # Text that repeats itself offers an anchor many times; more candidates than these are not looked at.
 _MOST_CANDIDATES = 8
-_BASE = np.uint64(0x9E3779B97F4A7C15)
 
 # One character each, so that positions stay the same: what extractors and typesetters write differently. Small capitals
 # come out of a PDF as capitals, so case does not count; both sides of a pair have the extracted characters anyway.
@@ -94,7 +93,7 @@ class GroundTruth:
         self._bits = bits
         self._marks = [place for place, character in enumerate(characters) if character in MARKS]
         self._reversed_marks = [len(characters) - 1 - place for place in reversed(self._marks)]
-        hashes = _hashes(self._characters)
+        hashes = stretch_hashes(code_points(self._characters), ANCHOR)
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
         self._short = {split(text)[0].translate(_SAME): place for place, text in self._starts(paragraphs)}
@@ -152,7 +151,7 @@ class GroundTruth:
 
     def _anchors(self, wanted: str) -> list[tuple[int, int]]:
         """Places (in the source, in the paragraph) where a stretch that is rare in the source is found."""
-        hashes = _hashes(wanted)
+        hashes = stretch_hashes(code_points(wanted), ANCHOR)
         low = np.searchsorted(self._sorted, hashes, side="left")
         high = np.searchsorted(self._sorted, hashes, side="right")
         counts = high - low
@@ -217,18 +216,6 @@ class GroundTruth:
             else:
                 bits[piece.start : piece.stop] = self._bits[piece.source_start : piece.source_stop]
         return bits
-
-
-def _hashes(characters: str) -> NDArray[np.uint64]:
-    """A hash of the stretch that begins at each character, for every stretch that fits."""
-    codes = code_points(characters).astype(np.uint64)
-    size = len(codes) - ANCHOR + 1
-    if size <= 0:
-        return np.zeros(0, dtype=np.uint64)
-    total = np.zeros(size, dtype=np.uint64)
-    for offset in range(ANCHOR):
-        total = total * _BASE + codes[offset : offset + size]
-    return total ^ (total >> np.uint64(29))
 
 
 def _with_and_without_heading(paragraph: str) -> Iterator[str]:

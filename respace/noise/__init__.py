@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Bits, Codes
+from respace.hashing import text_hash
 from respace.noise import characters, draws, spaces
 from respace.noise.recipe import CHARACTER_KINDS, NOISE_KINDS, Recipe
 from respace.noise.rows import Rows
@@ -83,7 +84,7 @@ def held_out(line: str) -> bool:
 
     It goes by the characters alone, so that the correct line and the corrupt one are always on the same side.
     """
-    return draws.text_hash("held out " + gaps.split(line)[0]) % 5 == 0
+    return text_hash("held out " + gaps.split(line)[0]) % 5 == 0
 
 
 def _texts(noisy: Corrupted, bits: Bits) -> list[str]:

@@ -6,45 +6,15 @@ or on the order of the work.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
+from respace.hashing import GOLDEN, Hashes, mix, text_hash
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 2.0**-53
-
-
-def mix(values: Hashes) -> Hashes:
-    """The finaliser of splitmix64: neighbouring values become independent-looking ones."""
-    out = values + _GOLDEN
-    shifted = out >> np.uint64(30)
-    out ^= shifted
-    out *= _MIX_1
-    np.right_shift(out, np.uint64(27), out=shifted)
-    out ^= shifted
-    out *= _MIX_2
-    np.right_shift(out, np.uint64(31), out=shifted)
-    out ^= shifted
-    return out
-
-
-def row_hashes(keys: Sequence[str], seed: int) -> Hashes:
-    """One hash per row from its key and the seed."""
-    salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
-    digests = [hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for key in keys]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def text_hash(text: str) -> int:
-    """A stable 64-bit hash of a text, the same on every machine and in every process."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=256)
@@ -60,7 +30,7 @@ def uniform(hashes: Hashes, stream: str, positions: NDArray[np.integer] | int = 
         stream: what the number is for; two streams are independent of each other.
         positions: where in the row each element stands.
     """
-    places = np.asarray(positions).astype(np.uint64) * _GOLDEN
+    places = np.asarray(positions).astype(np.uint64) * GOLDEN
     drawn = mix(mix(hashes ^ _stream(stream)) + places)
     drawn >>= np.uint64(11)
     return np.asarray(drawn * _TO_UNIT, dtype=np.float64)

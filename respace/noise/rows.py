@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Bits, Codes
+from respace.hashing import row_hashes
 from respace.noise import draws
 from respace.noise.draws import Hashes
 
@@ -37,7 +38,7 @@ class Rows:
         offsets[1:] = np.searchsorted(positions, ends)
         bits = gaps.gap_bits(positions)
         bits[offsets[:-1][offsets[:-1] < len(bits)]] = False
-        hashes = draws.row_hashes(keys, seed)
+        hashes = row_hashes(keys, seed)
         return cls(characters=codes[positions].astype(np.uint32), bits=bits, offsets=offsets, hashes=hashes)
 
     def __len__(self) -> int:

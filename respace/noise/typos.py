@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from respace.noise.draws import text_hash
+from respace.hashing import text_hash
 
 Half = Literal["train", "test", "all"]
 

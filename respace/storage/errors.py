@@ -26,5 +26,5 @@ class BadOption(UserError):
         super().__init__(message, exit_code)
 
 
-class BadFile(Exception):
+class BadFile(ValueError):
     """An input file that cannot be read as what it claims to be. ``--on_bad_file`` says what happens then."""

@@ -67,7 +67,7 @@ def join_url(root: str, *names: str) -> str:
     return "/".join([root.rstrip("/") or "/", *names])
 
 
-def list_inputs(inputs: Sequence[str], suffixes: Sequence[str]) -> list[InputFile]:
+def list_inputs(inputs: Sequence[str], suffixes: Sequence[str], option: str = "--input") -> list[InputFile]:
     """Every file that the inputs (files, directories, globs, URLs) name, sorted by name, each once.
 
     In directories, files of other kinds are passed over, and so is everything whose name begins with ``_`` or ``.``:
@@ -76,18 +76,19 @@ def list_inputs(inputs: Sequence[str], suffixes: Sequence[str]) -> list[InputFil
     Args:
         inputs: what the user gave.
         suffixes: kinds of files that can be read, such as ``.jsonl.gz``.
+        option: the option that gave them, for messages.
 
     Raises:
-        UserError: an input is missing or names no file, a name is no UTF-8, or two files would have the same output
-            name, or one file two.
+        UserError: an input is missing or names no file, a name is not valid UTF-8, or two files would have the same
+            output name, or one file two.
     """
     found: dict[str, InputFile] = {}
     names: dict[str, str] = {}
     for one in inputs:
-        files = list(_files_of(one, tuple(suffixes)))
+        files = list(_files_of(one, tuple(suffixes), option))
         if not files:
             raise UserError(
-                f"--input {one}: no file there that can be read. Expected files ending in {_one_of(suffixes)}"
+                f"{option} {one}: no file there that can be read. Expected files ending in {_one_of(suffixes)}"
             )
         for file in files:
             _check_name(file.url)
@@ -95,7 +96,7 @@ def list_inputs(inputs: Sequence[str], suffixes: Sequence[str]) -> list[InputFil
             if other.url != file.url:
                 raise UserError(
                     f"{other.url} and {file.url} would both become {file.name} in the output. "
-                    "Give their common parent directory as --input, or run them into two outputs"
+                    f"Give their common parent directory as {option}, or run them into two outputs"
                 )
             name = names.setdefault(file.url, file.name)
             if name != file.name:
@@ -146,14 +147,12 @@ def open_input(file: InputFile) -> Iterator[BinaryIO]:
         now = describe(file.url, file.name)
     except FileNotFoundError as error:
         raise BadFile(
-            f"{file.url}: is gone since the job was planned, or a link that leads nowhere. Run the job again"
+            f"{file.url}: has disappeared since the job was planned, or is a broken link. Rerun the job"
         ) from error
     except PermissionError as error:
         raise BadFile(f"{file.url}: may not be read ({error})") from error
     if (now.size, now.version) != (file.size, file.version):
-        raise BadFile(
-            f"{file.url}: changed while the job was running ({file.size} → {now.size} bytes). Run the job again"
-        )
+        raise BadFile(f"{file.url}: changed while the job was running ({file.size} → {now.size} bytes). Rerun the job")
     try:
         stream = store.open(path, "rb")
     except PermissionError as error:
@@ -179,13 +178,13 @@ def check_apart(inputs: Sequence[str], output: str) -> None:
             raise BadOption(f"--input {one} lies inside --output {output}. Give an output directory beside the input")
 
 
-def _files_of(one: str, suffixes: tuple[str, ...]) -> Iterator[InputFile]:
+def _files_of(one: str, suffixes: tuple[str, ...], option: str) -> Iterator[InputFile]:
     store, path = filesystem(one)
     if store.isdir(path):
         base, found = path, _find(store, path)
     elif store.exists(path):
         if not path.lower().endswith(suffixes):
-            raise UserError(f"--input {one}: unknown kind of file. Expected a name ending in {_one_of(suffixes)}")
+            raise UserError(f"{option} {one}: unknown kind of file. Expected a name ending in {_one_of(suffixes)}")
         base, found = path.rpartition("/")[0], {path: store.info(path)}
     elif _GLOB & set(path):
         base = filesystem(_fixed_part(one))[1]
@@ -193,7 +192,7 @@ def _files_of(one: str, suffixes: tuple[str, ...]) -> Iterator[InputFile]:
         for match, info in store.glob(path, detail=True).items():
             found.update({match: info} if info["type"] == "file" else _find(store, match))
     else:
-        raise UserError(f"--input {one}: not found. Expected an existing file, directory or glob")
+        raise UserError(f"{option} {one}: not found. Expected an existing file, directory or glob")
     for where, info in sorted(found.items()):
         name = where[len(base) :].lstrip("/")
         hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
@@ -206,7 +205,7 @@ def _check_name(url: str) -> None:
     try:
         url.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UserError(f"{url!r}: the name is no valid UTF-8. Rename the file") from error
+        raise UserError(f"{url!r}: the name is not valid UTF-8. Rename the file") from error
 
 
 def _find(store: fsspec.AbstractFileSystem, root: str) -> dict[str, dict[str, Any]]:

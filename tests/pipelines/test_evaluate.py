@@ -95,7 +95,7 @@ def test_missing_benchmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_tables() -> None:
     score = Score(Counts(3, 1, 1), Counts(0, 0, 0), 4, 3, 2000)
-    counts = {("fast", "Wiki"): to_counts(score) | {"milliseconds": 100}}
+    counts = {("fast", "Wiki"): to_counts(score) | {"milliseconds": 100, "bytes": 2500}}
     assert format_tables(counts, ["fast"], ["Wiki", "ACL"]).splitlines()[:5] == [
         "## Micro F-score",
         "",
@@ -103,7 +103,7 @@ def test_tables() -> None:
         "| --- | --- | --- |",
         "| fast | 75.0 |  |",
     ]
-    assert "| fast | 20.0 |  |" in format_tables(counts, ["fast"], ["Wiki", "ACL"])
+    assert "| fast | 25.0 |  |" in format_tables(counts, ["fast"], ["Wiki", "ACL"])
 
 
 def test_rows_of_the_paper() -> None:

@@ -141,7 +141,7 @@ def test_no_benchmark_is_made_of_input_that_is_not_read(tmp_path: Path, capsys: 
         (["--sequences", "0"], "--sequences 0: expected at least 1", 2),
         (["--typos", "missing.tsv"], "--typos missing.tsv", 2),
         (["--matched", "missing"], "--matched missing: not found", 1),
-        (["--acl_pairs", "missing"], "expected corrupt.txt and correct.txt, one sequence a line", 1),
+        (["--acl_pairs", "missing"], "expected a benchmark to hold corrupt.txt and correct.txt", 1),
     ],
 )
 def test_bad_options(

@@ -235,7 +235,7 @@ def test_broken_lines_are_dead_letters(tmp_path: Path, capsys: pytest.CaptureFix
     ("arguments", "message"),
     [
         (["--num_shards", "0"], "--num_shards 0: expected at least 1"),
-        (["--formats", "csv"], "--formats csv: expected some of parquet, tfrecord"),
+        (["--formats", "csv"], "--formats csv: expected one of parquet, tfrecord"),
         (["--copies", "0"], "--copies 0: expected at least 1"),
         (["--recipe", "missing.json"], "--recipe missing.json"),
         (["--typos", "missing.tsv"], "--typos missing.tsv"),

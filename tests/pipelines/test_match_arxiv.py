@@ -238,7 +238,7 @@ def test_mistakes(
 def test_a_dry_run_writes_nothing(papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "--input", papers, "--output", tmp_path / "out", "--dry_run")
     assert code == 0
-    assert "matching PDFs: would do 1 shards, skip 0" in out
+    assert "dry run, matching PDFs: nothing was written" in out
     assert not (tmp_path / "out").exists()
 
 

@@ -72,7 +72,7 @@ def test_dry_run_writes_nothing_and_says_why(corpus: Path, tmp_path: Path, capsy
     out = tmp_path / "out"
     assert run(corpus, out, "--dry_run") == 0
     assert not out.exists()
-    assert "repair       0.parquet" in capsys.readouterr().out
+    assert "do           0.parquet" in capsys.readouterr().out
     run(corpus, out, "--limit", "2")
     (corpus / "broken.parquet").write_bytes(b"PAR1")
     before = tree(out)
@@ -80,7 +80,7 @@ def test_dry_run_writes_nothing_and_says_why(corpus: Path, tmp_path: Path, capsy
     assert tree(out) == before
     shown = capsys.readouterr().out
     assert "skip         0.parquet  (done, and nothing it depends on has changed)" in shown
-    assert "repair       2.parquet" in shown
+    assert "do           2.parquet" in shown
     assert "cannot read" in shown
 
 
@@ -163,7 +163,7 @@ def test_interrupted_in_the_middle(
         patched.setattr("transforms.repair.work.shared_repairer", lambda options: signal.raise_signal(signal.SIGINT))
         assert run(corpus, tmp_path / "out") == 130
     shown = capfd.readouterr().err
-    assert "stopped. Run the same command again" in shown
+    assert "stopped. Rerun the same command" in shown
     assert "Traceback" not in shown
     assert tree(tmp_path / "out") == {}
     assert run(corpus, tmp_path / "out") == 0
@@ -178,7 +178,7 @@ def test_a_model_that_cannot_be_loaded(
     monkeypatch.setattr("transforms.repair.work._repairers", {})
     monkeypatch.setattr("transforms.repair.work.Repairer.load", load)
     assert run(corpus, tmp_path / "out") == 1
-    assert f"error: --model {RULES}: repairs nothing by itself. Mend that" in capsys.readouterr().err
+    assert f"error: --model {RULES}: repairs nothing by itself. Fix this" in capsys.readouterr().err
 
 
 def test_a_decompression_bomb(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,7 +283,7 @@ def test_a_full_disk_is_no_stack_trace(
     assert run(corpus, tmp_path / "out") == 1
     shown = capsys.readouterr().err
     assert "No space left on device" in shown
-    assert "Mend that and run the same command again" in shown
+    assert "Fix this and rerun the same command" in shown
 
 
 def test_a_remote_store(corpus: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from respace import benchmarks
-from respace.benchmarks import DEVELOPMENT, Sequences, Statistics, check_halves, count, from_pairs, inject, recipe
+from respace.benchmark_statistics import DEVELOPMENT, BenchmarkStatistics, count
+from respace.benchmarks import Sequences, check_halves, from_pairs, inject, recipe
 from respace.noise.typos import codespell_typos, in_half
 from tests.shared_data import SHARED
 
@@ -21,16 +22,16 @@ SPELLING["Wiki.typos.no_spaces"] = SPELLING["Wiki.typos"]
 @pytest.mark.parametrize(
     ("corrupt", "correct", "spelling", "expected"),
     [
-        ("a cat sat", "a cat sat", "a cat sat", Statistics(1, 0, 0, 0, 3, 0, 0, 0)),
-        ("a c at sat", "a cat sat", "a cat sat", Statistics(1, 1, 1, 0, 3, 1, 0, 0)),
-        ("acat sat", "a cat sat", "a cat sat", Statistics(1, 1, 0, 1, 3, 2, 0, 0)),
-        ("a cta sat", "a cta sat", "a cat sat", Statistics(1, 0, 0, 0, 3, 0, 1, 0)),
-        ("a ctas at", "a cta sat", "a cat sat", Statistics(1, 1, 1, 1, 3, 1, 0, 1)),
-        ("one", "one", "one", Statistics(1, 0, 0, 0, 1, 0, 0, 0)),
-        ("a c at", "a cat", "a big cat", Statistics(1, 1, 1, 0, 2, 1, 0, 0)),
+        ("a cat sat", "a cat sat", "a cat sat", BenchmarkStatistics(1, 0, 0, 0, 3, 0, 0, 0)),
+        ("a c at sat", "a cat sat", "a cat sat", BenchmarkStatistics(1, 1, 1, 0, 3, 1, 0, 0)),
+        ("acat sat", "a cat sat", "a cat sat", BenchmarkStatistics(1, 1, 0, 1, 3, 2, 0, 0)),
+        ("a cta sat", "a cta sat", "a cat sat", BenchmarkStatistics(1, 0, 0, 0, 3, 0, 1, 0)),
+        ("a ctas at", "a cta sat", "a cat sat", BenchmarkStatistics(1, 1, 1, 1, 3, 1, 0, 1)),
+        ("one", "one", "one", BenchmarkStatistics(1, 0, 0, 0, 1, 0, 0, 0)),
+        ("a c at", "a cat", "a big cat", BenchmarkStatistics(1, 1, 1, 0, 2, 1, 0, 0)),
     ],
 )
-def test_counts_by_hand(corrupt: str, correct: str, spelling: str, expected: Statistics) -> None:
+def test_counts_by_hand(corrupt: str, correct: str, spelling: str, expected: BenchmarkStatistics) -> None:
     assert count(Sequences([corrupt], [correct], [spelling])) == expected
     assert count(Sequences([corrupt] * 2, [correct] * 2, [spelling] * 2)) == expected + expected
 

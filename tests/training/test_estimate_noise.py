@@ -25,7 +25,7 @@ def write_pairs(directory: Path, **files: str) -> Path:
 @needs_data
 def test_counts_on_acl_are_those_that_others_counted() -> None:
     expected = json.loads((SHARED / "noise" / "acl_dev_stats.json").read_text())
-    counts = count_errors(read_pairs(SHARED / "benchmarks" / "dev" / "ACL", "spelling.txt"))
+    counts = count_errors(read_pairs(SHARED / "benchmarks" / "dev" / "ACL", spelled=True))
     assert counts.sequences == expected["sequences"]
     assert counts.tokens == expected["tokens"]
     assert {repr(form): count for form, count in counts.hyphens.items()} == expected["spurious_hyphen_forms"]
@@ -73,8 +73,8 @@ def test_what_was_estimated_is_injected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"corrupt": "a\nb\n", "correct": "a\n"}, "corrupt.txt has 2 lines, correct.txt 1"),
-        ({"corrupt": "a b\n", "correct": "a c\n"}, "line 1: corrupt.txt and correct.txt differ in more than spaces"),
+        ({"corrupt": "a\nb\n", "correct": "a\n"}, "2 lines of corrupt text, 1 of correct text"),
+        ({"corrupt": "a b\n", "correct": "a c\n"}, "line 1: corrupt and correct text differ in more than their spaces"),
         ({"corrupt": "a b\n"}, "correct.txt"),
     ],
 )

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from respace.benchmarks import Benchmark
 from respace.repairer import GivenSequence
-from training.data.benchmark_files import Benchmark
 from training.fit_search import Measured, fit
 from training.penalties import Penalties
 

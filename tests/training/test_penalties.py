@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from respace.benchmarks import Benchmark
 from respace.repairer import GivenSequence
-from training.data.benchmark_files import Benchmark
 from training.penalties import GRID, Penalties, accuracy_grid, best, least_of_best
 from training.score import score_logits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pyarrow.parquet as pq
 
 from respace.storage.errors import BadFile
 from respace.storage.files import list_inputs
-from transforms.formats.contract import SUFFIXES, FormatOptions
-from transforms.repair.plan import RepairPlan, plan_repair
-from transforms.repair.work import ModelOptions, RepairWork, ShardResult
-from transforms.shards.manifests import Manifest, read_manifest
+from transforms.formats.contract import FormatOptions
+from transforms.formats.registry import SUFFIXES
+from transforms.repair.plan import CutFile, shard_bytes
+from transforms.repair.work import ModelOptions, RepairShard, RepairWork
+from transforms.shards.contract import ShardResult, fingerprint_of
+from transforms.shards.manifests import Manifest, ResumePlan, plan_resume, read_manifest
 
 RULES = "tests.transforms.rule_method:Rules"
 BEFORE = ["one ofthe others", "a\u00a0x in it", "nothing to do", "", "a  x of\tthe ofthe"]
@@ -26,16 +29,37 @@ def work(output: Path | str, run: str = "run", overwrite: bool = False, **format
         output=str(output),
         model=ModelOptions(model=RULES),
         formats=FormatOptions(**formats),
-        fingerprint={"model": "rules", **{key: str(value) for key, value in formats.items()}},
+        settings={"model": "rules", **{key: str(value) for key, value in formats.items()}},
         batch_characters=1000,
         run=run,
         overwrite=overwrite,
     )
 
 
-def plan(source: Path | str, job: RepairWork, workers: int | None = None, **options: Any) -> RepairPlan:
-    files = list_inputs([str(source)], SUFFIXES)
-    return plan_repair(files, job.output, job.formats, job.fingerprint_of, workers=workers, **options)
+@dataclass(frozen=True)
+class Planned:
+    resume: ResumePlan
+    shards: list[RepairShard]
+    bad_files: dict[str, str]
+
+
+def whole_files(source: Path | str) -> list[RepairShard]:
+    return [RepairShard(file=file) for file in list_inputs([str(source)], SUFFIXES)]
+
+
+def plan(source: Path | str, job: RepairWork, workers: int | None = None, **options: Any) -> Planned:
+    """What a stage of the job would do."""
+    files = {shard.name: shard for shard in whole_files(source)}
+    resume = plan_resume(job.output, {name: fingerprint_of(job, one) for name, one in files.items()}, **options)
+    cut = CutFile(job.formats, shard_bytes(sum(shard.file.size for shard in files.values()), workers))
+    shards: list[RepairShard] = []
+    bad: dict[str, str] = {}
+    for name in resume.to_do:
+        try:
+            shards += cut(files[name])
+        except BadFile as error:
+            bad[name] = str(error)
+    return Planned(resume, shards, bad)
 
 
 def repair(source: Path | str, job: RepairWork, workers: int | None = None) -> list[ShardResult]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -22,18 +22,17 @@ from respace.latex.pdf_text import is_prose, paragraphs
 from respace.latex.project import Converted, Document, convert_document
 from respace.latex.quality import reason_against
 from respace.storage.errors import BadFile
-from respace.storage.files import file_size, join_url
+from respace.storage.files import join_url
 from respace.storage.publish import publish_table
 from transforms.arxiv.documents import LatexDocument, SourceLimits, read_document
 from transforms.arxiv.pdf import PdfError, PdfLimits, extract_text
 from transforms.arxiv.shards import DocumentShard, read_parquet_documents
 from transforms.shards import progress
+from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
 from transforms.shards.killable import KillableFunction, Stopped
-from transforms.shards.manifests import Fingerprint, Manifest, write_manifest
+from transforms.shards.manifests import finish_shard
 
-# Change it when the rules of conversion or matching change: what was made by other rules is then made again.
-RULES = 3
 PAIR_SCHEMA = pa.schema(
     [
         ("document_id", pa.string()),
@@ -49,14 +48,6 @@ TEXT_SCHEMA = pa.schema(
 )
 _SAMPLES_PER_SHARD = 20
 _ROW_GROUP = 20_000
-
-
-@dataclass(frozen=True)
-class ShardCounts:
-    """What a shard tells Beam."""
-
-    name: str
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,16 +74,17 @@ class MatchDocuments:
     latex_seconds: float = 60.0
     latex_memory_bytes: int = 2 << 30
 
+    rules: ClassVar[int] = 3
+
     def fingerprint(self, shard: DocumentShard) -> Fingerprint:
         wanted: dict[str, str | int | float | bool | None] = {
             "input": shard.fingerprint,
-            "rules": RULES,
             "source only": self.source_only,
             "characters per source": self.most_characters,
         }
         return wanted if self.source_only else {**wanted, "PDF backend": self.pdf_backend}
 
-    def __call__(self, shard: DocumentShard) -> ShardCounts:
+    def __call__(self, shard: DocumentShard) -> ShardResult:
         counts: Counter[str] = Counter()
         letters: list[DeadLetter] = []
         rows: list[dict[str, Any]] = []
@@ -120,19 +112,9 @@ class MatchDocuments:
         if letters:
             outputs.append(dead_letters_url(self.output, shard.name))
             write_dead_letters(outputs[-1], letters)
-        sizes = {url.removeprefix(join_url(self.output, "")): file_size(url) or 0 for url in outputs}
-        write_manifest(
-            self.output,
-            Manifest(
-                name=shard.name,
-                fingerprint=self.fingerprint(shard),
-                outputs=sizes,
-                counts=dict(counts),
-                details={"spacing errors": samples[:_SAMPLES_PER_SHARD], "bad files": unreadable},
-            ),
-        )
         progress.report(bytes=shard.size, dead_letters=len(letters))
-        return ShardCounts(shard.name, dict(counts))
+        details = {"spacing errors": samples[:_SAMPLES_PER_SHARD], "bad files": unreadable}
+        return finish_shard(self, shard, outputs, counts, details)
 
     def _documents(
         self, shard: DocumentShard, counts: Counter[str], letters: list[DeadLetter], unreadable: list[str]

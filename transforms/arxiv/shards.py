@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from respace.batching import by_size
 from respace.latex.project import decode
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
@@ -42,21 +43,13 @@ class DocumentShard:
 
 def plan_documents(documents: Sequence[SourceDocument], most: int, most_bytes: int) -> list[DocumentShard]:
     """Cuts documents, in the order of their names, into shards of so many documents and bytes."""
-    shards: list[DocumentShard] = []
-    waiting: list[SourceDocument] = []
-
-    def close() -> None:
-        if waiting:
-            size = sum(document.size for document in waiting)
-            shards.append(DocumentShard(name=f"documents-{len(shards):05}", documents=tuple(waiting), size=size))
-            waiting.clear()
-
-    for document in documents:
-        if len(waiting) >= most or sum(other.size for other in waiting) + document.size > most_bytes:
-            close()
-        waiting.append(document)
-    close()
-    return shards
+    groups = by_size(documents, lambda document: document.size, most_bytes, most)
+    return [
+        DocumentShard(
+            name=f"documents-{number:05}", documents=tuple(group), size=sum(document.size for document in group)
+        )
+        for number, group in enumerate(groups)
+    ]
 
 
 def plan_parquet(file: InputFile, most_bytes: int) -> list[DocumentShard]:

@@ -43,6 +43,10 @@ _UNITS = re.compile(
 )
 
 
+class NoSuchMember(ValueError):
+    """The line has no member of that name; perhaps no line has."""
+
+
 @dataclass(frozen=True, slots=True)
 class JsonLine:
     """A line, taken apart as far as needed.
@@ -106,7 +110,7 @@ def parse_line(line: str, text_key: str) -> JsonLine:
             f"expected the end of the line at character {place + 1}, found {line[place + 1 : place + 21]!r}"
         )
     if text_key not in values:
-        raise ValueError(f"no member {text_key!r}. There are: {', '.join(map(repr, values)) or 'none'}")
+        raise NoSuchMember(f"no member {text_key!r}. There are: {', '.join(map(repr, values)) or 'none'}")
     text = values[text_key]
     if text is not None and line[span[0]] != '"':
         raise ValueError(f"the member {text_key!r} is {line[span[0] : span[0] + 20]!r}, expected a string")

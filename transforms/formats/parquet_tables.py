@@ -15,6 +15,7 @@ from respace.repairer import CharactersChanged
 from respace.storage.compression import Limits
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile, open_input
+from transforms.formats.contract import Document, Outcome
 from transforms.formats.provenance import (
     ADDED_COLUMNS,
     EDITS,
@@ -24,7 +25,6 @@ from transforms.formats.provenance import (
     text_array,
     with_whitespace,
 )
-from transforms.repair.documents import Document, Outcome
 
 # What is held at once, and what may gather before it is written as one row group.
 CHUNK_BYTES = 16 << 20
@@ -110,28 +110,31 @@ def check_not_repaired(url: str, schema: pa.Schema) -> None:
         )
 
 
-def chunks(parquet: pq.ParquetFile, start: int, stop: int) -> Iterator[TableChunk]:
-    """The rows from ``start`` to ``stop``, a bounded number of bytes at a time."""
+def chunks(
+    parquet: pq.ParquetFile, start: int, stop: int, columns: Sequence[str] | None = None
+) -> Iterator[TableChunk]:
+    """The rows from ``start`` to ``stop`` (of all columns or of some), a bounded number of bytes at a time."""
+    schema = parquet.schema_arrow if columns is None else None
     first = 0
     for index in range(parquet.num_row_groups):
         last = first + parquet.metadata.row_group(index).num_rows
         if last > start and first < stop:
             waiting: list[pa.RecordBatch] = []
             size, row, begin = 0, first, max(start, first)
-            for batch in _batches(parquet, index):
+            for batch in _batches(parquet, index, columns):
                 low, high = max(start, row), min(stop, row + batch.num_rows)
                 if low < high:
                     waiting.append(batch.slice(low - row, high - low))
                     size += _decoded_bytes(batch)
                     ends = high == min(stop, last)
                     if ends or size >= CHUNK_BYTES or high - begin >= CHUNK_ROWS:
-                        yield TableChunk(begin, pa.Table.from_batches(waiting, parquet.schema_arrow), ends)
+                        yield TableChunk(begin, pa.Table.from_batches(waiting, schema), ends)
                         waiting, size, begin = [], 0, high
                 row += batch.num_rows
         first = last
 
 
-def _batches(parquet: pq.ParquetFile, index: int) -> Iterator[pa.RecordBatch]:
+def _batches(parquet: pq.ParquetFile, index: int, wanted: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """A row group, some rows at a time; an error if it grows as only a bomb does."""
     group, limits = parquet.metadata.row_group(index), Limits()
     columns = [group.column(place) for place in range(group.num_columns)]
@@ -140,7 +143,7 @@ def _batches(parquet: pq.ParquetFile, index: int) -> Iterator[pa.RecordBatch]:
     least, most = _DECODED_ROWS
     at_once = min(most, max(least, _DECODED_BYTES // max(1, largest)))
     size = 0
-    for batch in parquet.iter_batches(batch_size=at_once, row_groups=[index], use_threads=False):
+    for batch in parquet.iter_batches(at_once, row_groups=[index], columns=wanted, use_threads=False):
         size += _decoded_bytes(batch)
         if size > limits.ratio_matters_from and size > limits.max_ratio * packed:
             raise pa.ArrowInvalid(
@@ -208,6 +211,18 @@ def repaired_table(
         for name, array in provenance_arrays(edits, given, model, added).items():
             table = table.append_column(pa.field(name, array.type), array)
     return table
+
+
+def replaced_rows(table: pa.Table, places: Sequence[int], new: pa.Table) -> pa.Table:
+    """The table with other rows at some places."""
+    order = list(range(table.num_rows))
+    for number, place in enumerate(places):
+        order[place] = table.num_rows + number
+    return pa.concat_tables([table, new.cast(table.schema)]).take(order)
+
+
+def without_added(table: pa.Table) -> pa.Table:
+    return table.drop_columns([name for name in ADDED_COLUMNS if name in table.column_names])
 
 
 def output_schema(schema: pa.Schema, added: Sequence[str]) -> pa.Schema:

@@ -1,17 +1,32 @@
-"""Text files have no columns: what repair adds to them goes to a Parquet file of its own, one row per document."""
+"""What lies beside a file of an output: what repair adds to texts, which have no columns, and the dead letters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transforms.formats import parquet_tables as parquet_shards
-from transforms.formats.contract import FormatOptions
-from transforms.formats.parquet_tables import TableWriter
-from transforms.formats.provenance import added_fields, provenance_arrays, with_whitespace
-from transforms.repair.documents import Document, Outcome
+from respace.storage.errors import BadFile
+from respace.storage.files import InputFile, file_size, filesystem, join_url
+from transforms.formats.contract import Document, FormatOptions, Outcome
+from transforms.formats.parquet_tables import TableWriter, chunks, replaced_rows
+from transforms.formats.provenance import (
+    EDITS,
+    added_fields,
+    edits_from_python,
+    provenance_arrays,
+    revert_text,
+    with_whitespace,
+)
+from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
+
+PROVENANCE = "_provenance"
+
+
+def sidecar_url(root: str, name: str) -> str:
+    return join_url(root, PROVENANCE, f"{name}.parquet")
 
 
 class SidecarWriter:
@@ -50,5 +65,54 @@ def assemble_sidecars(options: FormatOptions, parts: Sequence[str], path: str) -
     with TableWriter(path, sidecar_schema(options)) as writer:
         for part in parts:
             source = pq.ParquetFile(part)
-            for chunk in parquet_shards.chunks(source, 0, source.metadata.num_rows):
+            for chunk in chunks(source, 0, source.metadata.num_rows):
                 writer.write(chunk.table, ends_row_group=False)
+
+
+def patch_sidecar(previous: str, path: str, rows: Sequence[int], new: pa.Table) -> None:
+    """Writes a sidecar (a local path) again with other values in some rows."""
+    old = pq.read_table(previous)
+    with TableWriter(path, old.schema) as writer:
+        writer.write(replaced_rows(old, rows, new), ends_row_group=True)
+
+
+def read_sidecar(file: InputFile) -> list[dict[str, Any]]:
+    """What was added to each document of a file of an output.
+
+    Raises:
+        BadFile: nothing that says how to change it back.
+    """
+    url = sidecar_url(_root_of(file), file.name)
+    store, path = filesystem(url)
+    if not store.exists(path):
+        raise BadFile(f"{file.url}: {url} is missing: it was not written with --provenance, so it cannot be reverted")
+    with store.open(path, "rb") as stream:
+        table = pq.read_table(stream)
+    if EDITS not in table.column_names:
+        raise BadFile(f"{file.url}: {url} has no column {EDITS!r}: it was not written with --provenance")
+    return table.select([EDITS]).to_pylist()
+
+
+def dead_rows(file: InputFile) -> frozenset[int]:
+    """Rows of a file of an output that were left as they were."""
+    url = dead_letters_url(_root_of(file), file.name)
+    return frozenset(read_dead_letters(url)["row"].to_pylist()) if file_size(url) else frozenset()
+
+
+def reverted_bytes(content: bytes, added: dict[str, Any], where: str) -> bytes:
+    """A text as it was before the edits that were added to it."""
+    if not added[EDITS]:
+        return content
+    return reverted_text(content.decode("utf-8"), added[EDITS], where).encode("utf-8")
+
+
+def reverted_text(text: str, edits: Any, where: str) -> str:
+    try:
+        return revert_text(text, edits_from_python(edits))
+    except ValueError as error:
+        raise BadFile(f"{where}: {error}") from error
+
+
+def _root_of(file: InputFile) -> str:
+    """The output directory that a file was found in: `_provenance` and `_dead_letters` lie in it too."""
+    return file.url[: -len(file.name)].rstrip("/")

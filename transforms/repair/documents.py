@@ -9,42 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from respace import gaps
+from respace.batching import by_size
 from respace.gaps import Edit
 from respace.repairer import Repair, Repairer
+from respace.windows import Window
+from transforms.formats.contract import Document, DocumentTooLarge, Outcome
 from transforms.formats.provenance import character_positions
 from transforms.shards.dead_letters import DeadLetter
 
 _LOG = logging.getLogger(__name__)
 # A text longer than this is repaired in segments of this size: what is held beside the text itself stays small.
 SEGMENT_LENGTH = 1 << 21
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a shard.
-
-    Args:
-        row: its row or line, counted from 0.
-        text: what to repair; None where there is nothing to repair.
-        id: its identifier, if the input has any.
-        problem: why it could not be read.
-        original: what it was, where it could not be read as text.
-    """
-
-    row: int
-    text: str | None
-    id: str | None = None
-    problem: Exception | None = None
-    original: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a document. Without edits its text stays as it is, byte by byte."""
-
-    text: str | None
-    edits: Sequence[Edit] = ()
-    dead_letter: DeadLetter | None = None
 
 
 @dataclass(frozen=True)
@@ -65,17 +40,7 @@ class DocumentRepair:
 
     def batches(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
         """Documents in batches of about the wanted size, in order."""
-        batch: list[Document] = []
-        size = 0
-        for document in documents:
-            length = len(document.text or "")
-            if batch and size + length > self.batch_characters:
-                yield batch
-                batch, size = [], 0
-            batch.append(document)
-            size += length
-        if batch:
-            yield batch
+        return by_size(documents, lambda document: len(document.text or ""), self.batch_characters)
 
     def repair(self, batch: Sequence[Document]) -> list[Outcome]:
         """What becomes of each document of a batch."""
@@ -98,7 +63,7 @@ class DocumentRepair:
         if len(document.text) > self.max_document_bytes // 4:
             size = len(document.text.encode("utf-8", "surrogatepass"))
             if size > self.max_document_bytes:
-                return self._failed(document, "read", too_large(size, self.max_document_bytes))
+                return self._failed(document, "read", DocumentTooLarge(size, self.max_document_bytes))
         return None
 
     def _repair_texts(self, texts: list[str]) -> list[Repair | Exception]:
@@ -123,14 +88,6 @@ class DocumentRepair:
         return Outcome(document.text, (), letter)
 
 
-class DocumentTooLarge(ValueError):
-    """A document above the size cap."""
-
-
-def too_large(size: int, limit: int) -> DocumentTooLarge:
-    return DocumentTooLarge(f"{size} bytes, more than --max_document_megabytes {limit >> 20} allows")
-
-
 def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH) -> Repair:
     """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
 
@@ -142,32 +99,35 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
     pieces: list[str] = []
     edits: list[Edit] = []
     gap_offset = 0
-    for start, stop in _segments(text, length):
-        read_start = _characters_away(text, start, -repairer.method.context)
-        read_stop = _characters_away(text, stop, repairer.method.context)
-        read = text[read_start:read_stop]
+    for window in text_windows(text, length, repairer.method.context):
+        read = text[window.start : window.stop]
+        keep_start, keep_stop = window.keep_start - window.start, window.keep_stop - window.start
         positions = character_positions(read)
-        first, last = np.searchsorted(positions, [start - read_start, stop - read_start])
+        first, last = np.searchsorted(positions, [keep_start, keep_stop])
         own = [edit for edit in repairer.repair_with_edits(read).edits if first <= edit.gap < last]
         if own:
             bits = gaps.apply_edits(gaps.gap_bits(positions), own)
             repaired = gaps.apply(read, bits)
-            pieces.append(repaired[start - read_start : len(repaired) - (read_stop - stop)])
+            pieces.append(repaired[keep_start : len(repaired) - (len(read) - keep_stop)])
         else:
-            pieces.append(text[start:stop])
+            pieces.append(read[keep_start:keep_stop])
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
         gap_offset += int(last - first)
     return Repair("".join(pieces), edits)
 
 
-def _segments(text: str, length: int) -> Iterator[tuple[int, int]]:
-    """Cuts right after a character, so that the whitespace of a gap is never cut."""
+def text_windows(text: str, length: int, context: int) -> Iterator[Window]:
+    """Windows of a text with its whitespace; ``context`` counts characters.
+
+    Cuts are right after a character, so that the whitespace of a gap is never cut.
+    """
     start = 0
     while start < len(text):
         stop = start + length
         while stop < len(text) and text[stop - 1].isspace():
             stop += 1
-        yield start, min(stop, len(text))
+        stop = min(stop, len(text))
+        yield Window(_characters_away(text, start, -context), _characters_away(text, stop, context), start, stop)
         start = stop
 
 

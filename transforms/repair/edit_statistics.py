@@ -29,7 +29,7 @@ _PASSAGE = 320
 
 
 @dataclass
-class Statistics:
+class EditStatistics:
     """Statistics of one shard, or of many."""
 
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTS, 0)))
@@ -74,7 +74,7 @@ class Statistics:
         }
 
     @classmethod
-    def merge(cls, parts: Iterable[tuple[Mapping[str, int], Mapping[str, Any]]], samples: int) -> Statistics:
+    def merge(cls, parts: Iterable[tuple[Mapping[str, int], Mapping[str, Any]]], samples: int) -> EditStatistics:
         """Statistics of many shards from the counts and details of their manifests."""
         total = cls()
         for counts, details in parts:

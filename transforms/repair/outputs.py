@@ -1,4 +1,4 @@
-"""The files that a shard becomes: its target, what is added to a text file, its dead letters; then its manifest."""
+"""The files that a shard becomes: its target, what is added to a text file, its dead letters."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from respace.storage.files import file_size, filesystem, is_local, join_url, remove
+from respace.storage.files import filesystem, is_local, join_url, remove
 from respace.storage.publish import publish
-from transforms.formats.contract import FormatOptions
-from transforms.formats.registry import has_sidecar
+from transforms.formats.sidecar import sidecar_url
 from transforms.shards.dead_letters import dead_letters_url
 from transforms.shards.manifests import remove_manifest
-
-PROVENANCE = "_provenance"
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class OutputFiles:
 
     root: str
     name: str
-    formats: FormatOptions
+    has_sidecar: bool = False
 
     @property
     def target(self) -> str:
@@ -30,7 +27,7 @@ class OutputFiles:
 
     @property
     def sidecar(self) -> str:
-        return sidecar_url(self.root, self.name) if has_sidecar(self.name, self.formats) else ""
+        return sidecar_url(self.root, self.name)
 
     @property
     def dead_letters(self) -> str:
@@ -39,10 +36,9 @@ class OutputFiles:
     def replaced(self) -> _Replaced:
         return _Replaced(self)
 
-    def sizes(self, with_dead_letters: bool) -> dict[str, int]:
-        urls = [self.target, *([self.sidecar] if self.sidecar else [])]
-        urls += [self.dead_letters] if with_dead_letters else []
-        return {url[len(self.root.rstrip("/")) + 1 :]: file_size(url) or 0 for url in urls}
+    def published(self, with_dead_letters: bool) -> list[str]:
+        urls = [self.target, *([self.sidecar] if self.has_sidecar else [])]
+        return urls + ([self.dead_letters] if with_dead_letters else [])
 
 
 class _Replaced(ExitStack):
@@ -52,18 +48,14 @@ class _Replaced(ExitStack):
         super().__init__()
         self._files = files
 
-    def __enter__(self) -> tuple[str, str]:  # type: ignore[override]
-        remove_manifest(self._files.root, self._files.name)
-        remove(self._files.dead_letters)
-        if not self._files.sidecar:  # an earlier run may have left one, which would not fit
-            remove(sidecar_url(self._files.root, self._files.name))
-        target = self.enter_context(publish(self._files.target))
-        sidecar = self.enter_context(publish(self._files.sidecar)) if self._files.sidecar else ""
-        return target, sidecar
-
-
-def sidecar_url(root: str, name: str) -> str:
-    return join_url(root, PROVENANCE, f"{name}.parquet")
+    def __enter__(self) -> tuple[str, str | None]:  # type: ignore[override]
+        files = self._files
+        remove_manifest(files.root, files.name)
+        remove(files.dead_letters)
+        if not files.has_sidecar:  # an earlier run may have left one, which would not fit
+            remove(files.sidecar)
+        target = self.enter_context(publish(files.target))
+        return target, self.enter_context(publish(files.sidecar)) if files.has_sidecar else None
 
 
 def local_copy(url: str, folder: str) -> str:

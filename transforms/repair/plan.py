@@ -1,142 +1,41 @@
-"""The plan of a repair: which files there are, which of them need work, and how they are cut into shards."""
+"""The plan of a repair: how files are cut into shards, and which of them have dead letters to be tried again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from respace.storage.errors import BadFile, UserError
-from respace.storage.files import InputFile
+from respace.storage.errors import UserError
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import format_of
-from transforms.repair.work import RepairShard
-from transforms.shards.manifests import Fingerprint, ResumePlan, plan_resume, read_manifests
+from transforms.repair.work import RepairShard, RepairWork
+from transforms.shards.contract import fingerprint_of
+from transforms.shards.manifests import ResumePlan, plan_resume, read_manifests
 
 # A shard should take some seconds, so that its overhead does not matter, and not much more, so that all cores end
 # together and a killed run loses little.
 SMALLEST_SHARD = 1 << 20
 LARGEST_SHARD = 64 << 20
 _SHARDS_PER_WORKER = 4
-# Object stores answer slowly, but many questions at once.
-_PARALLEL_CHECKS = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class RepairPlan:
-    """What a run will do.
+@dataclass(frozen=True)
+class CutFile:
+    """Cuts a file into its parts.
 
-    Args:
-        files: all inputs.
-        resume: which of them need work, and why.
-        text_bytes: about how much text there is in each that needs work.
-        shards: the work itself.
-        bad_files: those that cannot be read, and why.
+    The size depends on all inputs, not on what is left of them: a run that continues another must cut alike.
     """
 
-    files: Sequence[InputFile]
-    resume: ResumePlan
-    text_bytes: Mapping[str, int]
-    shards: Sequence[RepairShard]
-    bad_files: Mapping[str, str] = field(default_factory=dict)
+    formats: FormatOptions
+    target_bytes: int
 
-
-def plan_repair(
-    files: Sequence[InputFile],
-    output: str,
-    formats: FormatOptions,
-    fingerprint_of: Callable[[InputFile], Fingerprint],
-    *,
-    workers: int | None,
-    overwrite: bool = False,
-    limit: int | None = None,
-) -> RepairPlan:
-    """Compares inputs and output, opens what needs work, and cuts it.
-
-    Args:
-        files: all inputs.
-        output: output directory.
-        formats: how documents lie in the files.
-        fingerprint_of: what the output of a file depends on.
-        workers: processes that will share the work; None where that is not known.
-        overwrite: do everything again.
-        limit: do at most this many files.
-    """
-    resume = plan_resume(output, {file.name: fingerprint_of(file) for file in files}, overwrite=overwrite, limit=limit)
-    by_name = {file.name: file for file in files}
-    wanted = [by_name[name] for name in resume.names]
-
-    def measure(file: InputFile) -> int | BadFile:
-        try:
-            return format_of(file.name, formats).text_bytes(file)
-        except BadFile as error:
-            return error
-
-    with ThreadPoolExecutor(_PARALLEL_CHECKS) as pool:
-        measured = dict(zip(resume.names, pool.map(measure, wanted), strict=True))
-    text_bytes = {name: size for name, size in measured.items() if isinstance(size, int)}
-    # The cut depends on all inputs, not on what is left of them: a run that continues another must cut alike.
-    target = shard_bytes(sum(file.size for file in files), workers)
-    shards: list[RepairShard] = []
-    for file in wanted:
-        if file.name in text_bytes:
-            spans = tuple(format_of(file.name, formats).ranges(file, target))
-            shards += [RepairShard(file=file, span=span, part=part, spans=spans) for part, span in enumerate(spans)]
-    return RepairPlan(
-        files=files,
-        resume=resume,
-        text_bytes=text_bytes,
-        shards=shards,
-        bad_files={name: str(error) for name, error in measured.items() if isinstance(error, BadFile)},
-    )
-
-
-def plan_retry(
-    files: Sequence[InputFile],
-    output: str,
-    fingerprint_of: Callable[[InputFile], Fingerprint],
-    *,
-    limit: int | None = None,
-) -> RepairPlan:
-    """The files that are done but for their dead letters.
-
-    Raises:
-        UserError: they were made with other options, or none of them was made at all.
-    """
-    done = plan_resume(output, {file.name: fingerprint_of(file) for file in files})
-    if not done.done:
-        raise UserError(f"{next(iter(done.to_do))} is not done yet. Run the job without --retry_dead_letters first")
-    counts = {name: one.counts["dead_letters"] for name, one in read_manifests(output, done.done).items()}
-    to_do = {name: f"{number} dead letters" for name, number in counts.items() if number}
-    to_do = dict(list(to_do.items())[:limit])
-    skipped = {name: "no dead letters" for name, number in counts.items() if not number}
-    resume = ResumePlan(to_do=to_do, done={**skipped, **dict.fromkeys(done.to_do, "not done yet")})
-    return _whole_files(files, resume)
-
-
-def plan_revert(
-    files: Sequence[InputFile],
-    output: str,
-    fingerprint_of: Callable[[InputFile], Fingerprint],
-    *,
-    overwrite: bool = False,
-    limit: int | None = None,
-) -> RepairPlan:
-    """The files that are to be reverted."""
-    return _whole_files(
-        files,
-        plan_resume(output, {file.name: fingerprint_of(file) for file in files}, overwrite=overwrite, limit=limit),
-    )
-
-
-def _whole_files(files: Sequence[InputFile], resume: ResumePlan) -> RepairPlan:
-    wanted = [file for file in files if file.name in resume.to_do]
-    return RepairPlan(
-        files=files,
-        resume=resume,
-        text_bytes={file.name: file.size for file in wanted},
-        shards=[RepairShard(file=file, span=(0, -1)) for file in wanted],
-    )
+    def __call__(self, shard: RepairShard) -> list[RepairShard]:
+        slices = format_of(shard.name, self.formats).cut(shard.file, self.target_bytes)
+        spans = tuple(one.span for one in slices)
+        return [
+            RepairShard(file=shard.file, span=one.span, size=one.text_bytes, part=part, spans=spans)
+            for part, one in enumerate(slices)
+        ]
 
 
 def shard_bytes(total: int, workers: int | None) -> int:
@@ -144,6 +43,28 @@ def shard_bytes(total: int, workers: int | None) -> int:
 
     >>> shard_bytes(7 << 20, workers=2), shard_bytes(1 << 40, workers=2)
     (1048576, 67108864)
+
+    Args:
+        total: bytes of all inputs.
+        workers: processes that will share the work; None where that is not known.
     """
     wanted = total // (_SHARDS_PER_WORKER * workers) if workers else LARGEST_SHARD
     return min(LARGEST_SHARD, max(SMALLEST_SHARD, wanted))
+
+
+def plan_retry(work: RepairWork, shards: Sequence[RepairShard], limit: int | None = None) -> ResumePlan:
+    """The files that are done but for their dead letters.
+
+    Raises:
+        UserError: they were written with different settings, or none of them was done at all.
+    """
+    known = plan_resume(work.output, {shard.name: fingerprint_of(work, shard) for shard in shards})
+    if not known.done:
+        raise UserError(f"{next(iter(known.to_do))} is not done yet. Run the job without --retry_dead_letters first")
+    counts = {name: one.counts["dead_letters"] for name, one in read_manifests(work.output, known.done).items()}
+    chosen = [name for name, number in counts.items() if number][:limit]
+    others = {name: f"{number} dead letters" for name, number in counts.items() if name not in chosen}
+    return ResumePlan(
+        to_do={name: f"{counts[name]} dead letters" for name in chosen},
+        done={**others, **dict.fromkeys(known.to_do, "not done yet")},
+    )

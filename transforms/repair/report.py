@@ -1,4 +1,4 @@
-"""What the repair job tells about itself: the plan, ``_report/summary.json``, and the page ``_report/index.html``."""
+"""What the repair job reports about itself: ``_report/summary.json``, and the page ``_report/index.html``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pipelines.job.options import print_summary
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
-from transforms.repair.edit_statistics import COUNTS, HISTOGRAM_EDGES, Statistics
-from transforms.repair.plan import RepairPlan
+from respace.version import VERSION
+from transforms.repair.edit_statistics import COUNTS, HISTOGRAM_EDGES, EditStatistics
 from transforms.repair.report_page import render_page
-from transforms.shards.dead_letters import DEAD_LETTERS, dead_letters_url, read_dead_letters
-from transforms.shards.manifests import Fingerprint, Manifest
+from transforms.shards.contract import Fingerprint
+from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
+from transforms.shards.manifests import Manifest
 
 REPORT = "_report"
 _SHOWN_SAMPLES = 24
@@ -29,18 +29,18 @@ def summarise(
     output: str,
     manifests: Mapping[str, Manifest],
     failures: Mapping[str, str],
-    fingerprint: Fingerprint,
+    settings: Fingerprint,
     run: str,
     seconds: float,
 ) -> dict[str, Any]:
     """Everything the report shows, as JSON."""
-    total = Statistics.merge(((one.counts, one.details) for one in manifests.values()), samples=_SHOWN_SAMPLES)
+    total = EditStatistics.merge(((one.counts, one.details) for one in manifests.values()), samples=_SHOWN_SAMPLES)
     counts = total.counts
     new = sum((Counter(one.counts) for one in manifests.values() if one.run == run), Counter[str]())
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "output": output,
-        "settings": dict(fingerprint),
+        "settings": {"code": f"respace {VERSION}", **settings},
         "totals": {
             "files": len(manifests),
             "unreadable_files": len(failures),
@@ -78,64 +78,6 @@ def write_report(output: str, summary: Mapping[str, Any]) -> None:
     content = json.dumps(summary, indent=1, ensure_ascii=False)
     publish_bytes(join_url(output, REPORT, "summary.json"), content.encode("utf-8", "replace"))
     publish_bytes(report_url(output), render_page(summary).encode("utf-8", "replace"))
-
-
-def print_result(summary: Mapping[str, Any], plan: RepairPlan, page: str) -> None:
-    totals, run = summary["totals"], summary["this_run"]
-    print_summary(
-        f"{len(plan.files):,} files: {len(plan.resume.done):,} done before, {len(plan.resume.to_do):,} in this run",
-        [
-            ("documents", totals["documents"]),
-            ("edited documents", totals["edited_documents"]),
-            ("spaces inserted", totals["insertions"]),
-            ("spaces deleted", totals["deletions"]),
-            ("dead letters", totals["dead_letters"]),
-            ("unreadable files", totals["unreadable_files"]),
-            (
-                "this run",
-                f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
-                f"({run['kilobytes_per_second']:,.0f} KB/s)",
-            ),
-            ("report", page),
-        ],
-    )
-
-
-def print_plan(plan: RepairPlan, output: str, verb: str) -> None:
-    """What a run would do, and why."""
-    parts = Counter(shard.file.name for shard in plan.shards)
-    sizes = {file.name: file.size for file in plan.files}
-    for name, reason in plan.resume.to_do.items():
-        if name in plan.bad_files:
-            print(f"cannot read  {plan.bad_files[name]}")
-        else:
-            cut = f", {parts[name]} shards" if parts[name] > 1 else ""
-            print(f"{verb:<12} {name}  ({sizes[name]:,} bytes{cut}; {reason})")
-    for name, reason in plan.resume.done.items():
-        print(f"{'skip':<12} {name}  ({reason})")
-    print_summary(
-        "dry run: nothing was written",
-        [
-            (f"files to {verb}", len(plan.resume.to_do) - len(plan.bad_files)),
-            ("files to skip", len(plan.resume.done)),
-            ("unreadable files", len(plan.bad_files)),
-            ("shards", len(plan.shards)),
-            ("bytes of input", sum(sizes[name] for name in plan.resume.to_do)),
-            ("output", output),
-        ],
-    )
-
-
-def error_fraction_message(summary: Mapping[str, Any], allowed: float) -> str | None:
-    """What to say if too many documents failed."""
-    totals = summary["totals"]
-    if totals["dead_letters"] <= allowed * totals["documents"]:
-        return None
-    return (
-        f"{totals['dead_letters']:,} of {totals['documents']:,} documents failed, more than --max_error_fraction "
-        f"{allowed:g}. They are unchanged in the output, and in {join_url(summary['output'], DEAD_LETTERS)} with the "
-        "reason; when that is mended, --retry_dead_letters tries them again"
-    )
 
 
 def _shard(manifest: Manifest) -> dict[str, Any]:

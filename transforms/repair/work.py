@@ -12,30 +12,29 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 from respace.repairer import Repairer
 from respace.storage.errors import UserError
 from respace.storage.files import InputFile, filesystem, is_local, join_url
-from transforms.formats.contract import FormatOptions, Range
+from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome, Range, ShardFormat
 from transforms.formats.registry import format_of
-from transforms.formats.sidecar import assemble_sidecars
-from transforms.repair.documents import Document, DocumentRepair, Outcome
-from transforms.repair.edit_statistics import KEPT_SAMPLES, Statistics
-from transforms.repair.outputs import PROVENANCE, OutputFiles, local_copy
+from transforms.formats.sidecar import PROVENANCE, assemble_sidecars
+from transforms.repair.documents import DocumentRepair
+from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics
+from transforms.repair.outputs import OutputFiles, local_copy
 from transforms.shards import progress
-from transforms.shards.dead_letters import DEAD_LETTERS, DeadLetter, DeadLetterWriter, read_dead_letters
+from transforms.shards.contract import Fingerprint, ShardResult, fingerprint_of
+from transforms.shards.dead_letters import DEAD_LETTERS, DeadLetterWriter, copy_dead_letters
 from transforms.shards.manifests import (
     MANIFESTS,
-    Fingerprint,
     Manifest,
-    differences,
+    done_manifest,
+    finish_shard,
     input_fingerprint,
-    missing_outputs,
     read_manifest,
-    write_manifest,
 )
 
 PARTS = "_parts"
@@ -47,27 +46,32 @@ class RepairShard:
 
     Args:
         file: the input.
-        span: rows or bytes, see `transforms.formats.registry`.
+        span: rows or bytes, see `transforms.formats.contract`.
+        size: about how much text is in it.
         part: which part this is, counted from 0.
         spans: those of all parts.
     """
 
     file: InputFile
-    span: Range
+    span: Range = WHOLE
+    size: int = 0
     part: int = 0
     spans: tuple[Range, ...] = ()
 
     @property
+    def is_part(self) -> bool:
+        return len(self.spans) > 1
+
+    @property
     def name(self) -> str:
-        return self.file.name if len(self.spans) <= 1 else part_name(self.file.name, self.part, len(self.spans))
+        return part_name(self.file.name, self.part, len(self.spans)) if self.is_part else self.file.name
 
+    @property
+    def whole(self) -> RepairShard:
+        return RepairShard(file=self.file)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardResult:
-    """What was done. Without counts, the shard was done already."""
-
-    name: str
-    counts: Mapping[str, int] = field(default_factory=dict)
+    def parts(self) -> list[RepairShard]:
+        return [replace(self, span=span, part=part) for part, span in enumerate(self.spans)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,7 @@ class RepairWork:
         output: output directory.
         model: which model.
         formats: how documents lie in the files.
-        fingerprint: what every output of the job depends on, beside its input.
+        settings: what every output of the job depends on, beside its input.
         batch_characters: how much text to give to the model at once.
         run: identifies this run.
         overwrite: do again what another run has done.
@@ -116,111 +120,95 @@ class RepairWork:
     output: str
     model: ModelOptions
     formats: FormatOptions
-    fingerprint: Fingerprint
+    settings: Fingerprint
     batch_characters: int
     run: str
     overwrite: bool = False
 
+    rules: ClassVar[int] = 1
+
+    def fingerprint(self, shard: RepairShard) -> Fingerprint:
+        part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
+        return {**self.settings, **input_fingerprint(shard.file), **part}
+
     def __call__(self, shard: RepairShard) -> ShardResult:
-        if self._is_done(self.output, shard.file.name, self.fingerprint_of(shard.file)):
-            return ShardResult(name=shard.name)
-        if len(shard.spans) <= 1:
-            return ShardResult(name=shard.name, counts=self._repair(self.output, shard).counts)
-        parts = join_url(self.output, PARTS)
-        counts: Mapping[str, int] = {}
-        if not self._is_done(parts, shard.name, self._part_fingerprint(shard)):
-            counts = self._repair(parts, shard).counts
-        every = [
-            RepairShard(file=shard.file, span=span, part=place, spans=shard.spans)
-            for place, span in enumerate(shard.spans)
-        ]
-        if all(self._is_done(parts, part.name, self._part_fingerprint(part)) for part in every):
-            self._assemble(every)
-        return ShardResult(name=shard.name, counts=counts)
+        if self._is_done(shard.whole):
+            return ShardResult(shard.name)
+        if not shard.is_part:
+            return self._repair(shard)
+        on_parts = replace(self, output=join_url(self.output, PARTS))
+        result = ShardResult(shard.name) if on_parts._is_done(shard) else on_parts._repair(shard)
+        if all(on_parts._is_done(part) for part in shard.parts()):
+            self._assemble(shard.parts())
+        return result
 
-    def fingerprint_of(self, file: InputFile) -> dict[str, Any]:
-        return {**self.fingerprint, **input_fingerprint(file)}
+    def documents(self, shard: RepairShard) -> CountedRepair:
+        """How the documents of a shard are repaired, and counted."""
+        limit = self.formats.max_document_bytes
+        return CountedRepair(DocumentRepair(shared_repairer(self.model), shard.file.name, self.batch_characters, limit))
 
-    def _part_fingerprint(self, shard: RepairShard) -> dict[str, Any]:
-        return {**self.fingerprint_of(shard.file), "part": f"{shard.span[0]}-{shard.span[1]}"}
+    def format(self, shard: RepairShard) -> ShardFormat:
+        return format_of(shard.file.name, self.formats)
 
-    def _is_done(self, root: str, name: str, fingerprint: Fingerprint) -> bool:
-        manifest = read_manifest(root, name)
-        return (
-            manifest is not None
-            and (manifest.run == self.run or not self.overwrite)
-            and not differences(manifest.fingerprint, fingerprint)
-            and not missing_outputs(root, manifest)
-        )
+    def files(self, shard: RepairShard) -> OutputFiles:
+        return OutputFiles(self.output, shard.name, self.format(shard).has_sidecar)
 
-    def _repair(self, root: str, shard: RepairShard) -> Manifest:
+    def _is_done(self, shard: RepairShard) -> bool:
+        manifest = done_manifest(self.output, shard.name, fingerprint_of(self, shard))
+        return manifest is not None and (manifest.run == self.run or not self.overwrite)
+
+    def _repair(self, shard: RepairShard) -> ShardResult:
         started = time.monotonic()
-        repairer = shared_repairer(self.model)
-        kind = format_of(shard.file.name, self.formats)
-        repair = CountedRepair(
-            DocumentRepair(repairer, shard.file.name, self.batch_characters, self.formats.max_document_bytes)
-        )
-        files = OutputFiles(root, shard.name, self.formats)
-        with files.replaced() as paths, DeadLetterWriter(files.dead_letters) as dead_letters:
-            repair.dead_letters = dead_letters
-            rows = kind.repair(
-                shard.file, shard.span, paths[0], paths[1] if files.sidecar else None, repair, repairer.method.identity
-            )
+        repair, form, files = self.documents(shard), self.format(shard), self.files(shard)
+        with files.replaced() as (path, sidecar), DeadLetterWriter(files.dead_letters) as repair.dead_letters:
+            rows = form.repair(shard.file, shard.span, path, sidecar, repair, repair.model)
             _reconcile(shard, read=rows, counted=repair.statistics.counts["documents"])
-            _reconcile(shard, read=rows, counted=kind.verify(shard.file, shard.span, paths[0]))
-        details = {**repair.statistics.to_json(), "seconds": round(time.monotonic() - started, 3)}
-        fingerprint = self.fingerprint_of(shard.file) if root == self.output else self._part_fingerprint(shard)
-        return self._finish(root, shard.name, fingerprint, files, repair.statistics.counts, details)
+            _reconcile(shard, read=rows, counted=form.verify(shard.file, shard.span, path))
+        return self.finish(shard, repair.statistics, time.monotonic() - started)
 
     def _assemble(self, parts: Sequence[RepairShard]) -> None:
         """Puts a file together from its parts. Another process may be doing the same."""
-        file = parts[0].file
-        root = join_url(self.output, PARTS)
-        manifests = [read_manifest(root, part.name) for part in parts]
-        known = [manifest for manifest in manifests if manifest is not None]
-        fingerprint = self.fingerprint_of(file)
+        whole = parts[0].whole
         try:
-            if len(known) != len(parts):
-                raise FileNotFoundError(f"a part of {file.name}")
-            files = OutputFiles(self.output, file.name, self.formats)
-            part_files = [OutputFiles(root, part.name, self.formats) for part in parts]
-            with files.replaced() as paths, tempfile.TemporaryDirectory(prefix="respace-") as folder:
-                kind = format_of(file.name, self.formats)
-                kind.assemble(file, [local_copy(one.target, folder) for one in part_files], paths[0])
-                if files.sidecar:
-                    assemble_sidecars(self.formats, [local_copy(one.sidecar, folder) for one in part_files], paths[1])
-                rows = sum(manifest.counts["documents"] for manifest in known)
-                verified = kind.verify(file, (parts[0].span[0], parts[-1].span[1]), paths[0])
-                _reconcile(parts[0], read=rows, counted=verified)
-                _merge_dead_letters(files.dead_letters, list(zip(part_files, known, strict=True)))
+            merged, seconds = self._join(whole, parts)
         except FileNotFoundError:
-            if self._is_done(self.output, file.name, fingerprint):
+            if self._is_done(whole):
                 return  # the other process was faster, and has removed the parts already
             raise
-        merged = Statistics.merge(((one.counts, one.details) for one in known), samples=KEPT_SAMPLES)
-        details = {**merged.to_json(), "seconds": round(sum(one.details["seconds"] for one in known), 3)}
-        self._finish(self.output, file.name, fingerprint, files, merged.counts, details)
-        remove_parts(self.output, file.name)
+        self.finish(whole, merged, seconds)
+        remove_parts(self.output, whole.name)
 
-    def _finish(
-        self,
-        root: str,
-        name: str,
-        fingerprint: Fingerprint,
-        files: OutputFiles,
-        counts: Counter[str],
-        details: Mapping[str, Any],
-    ) -> Manifest:
-        manifest = Manifest(
-            name=name,
-            fingerprint=fingerprint,
-            outputs=files.sizes(bool(counts["dead_letters"])),
-            counts={key: int(value) for key, value in sorted(counts.items())},
-            details=details,
-            run=self.run,
-        )
-        write_manifest(root, manifest)
+    def _join(self, whole: RepairShard, parts: Sequence[RepairShard]) -> tuple[EditStatistics, float]:
+        on_parts = replace(self, output=join_url(self.output, PARTS))
+        known = [on_parts._manifest(part) for part in parts]
+        files, part_files = self.files(whole), [on_parts.files(part) for part in parts]
+        form = self.format(whole)
+        with files.replaced() as (path, sidecar), tempfile.TemporaryDirectory(prefix="respace-") as folder:
+            form.assemble(whole.file, [local_copy(one.target, folder) for one in part_files], path)
+            if sidecar is not None:
+                assemble_sidecars(self.formats, [local_copy(one.sidecar, folder) for one in part_files], sidecar)
+            rows = sum(manifest.counts["documents"] for manifest in known)
+            _reconcile(whole, read=rows, counted=form.verify(whole.file, (parts[0].span[0], parts[-1].span[1]), path))
+            with DeadLetterWriter(files.dead_letters) as letters:
+                first_row = 0
+                for one, manifest in zip(part_files, known, strict=True):
+                    if manifest.counts["dead_letters"]:
+                        copy_dead_letters(one.dead_letters, letters, 0 if form.rows_are_absolute else first_row)
+                    first_row += manifest.counts["documents"]
+        merged = EditStatistics.merge(((one.counts, one.details) for one in known), samples=KEPT_SAMPLES)
+        return merged, sum(one.details["seconds"] for one in known)
+
+    def _manifest(self, shard: RepairShard) -> Manifest:
+        manifest = read_manifest(self.output, shard.name)
+        if manifest is None:
+            raise FileNotFoundError(f"the manifest of {shard.name}")
         return manifest
+
+    def finish(self, shard: RepairShard, statistics: EditStatistics, seconds: float) -> ShardResult:
+        """The manifest, when all files of a shard are published."""
+        urls = self.files(shard).published(with_dead_letters=bool(statistics.counts["dead_letters"]))
+        details = {**statistics.to_json(), "seconds": round(seconds, 3)}
+        return finish_shard(self, shard, urls, statistics.counts, details, self.run)
 
 
 class CountedRepair:
@@ -228,7 +216,8 @@ class CountedRepair:
 
     def __init__(self, repair: DocumentRepair):
         self._repair = repair
-        self.statistics = Statistics()
+        self.model = repair.repairer.method.identity
+        self.statistics = EditStatistics()
         self.dead_letters: DeadLetterWriter | None = None
 
     def __call__(self, documents: Sequence[Document]) -> list[Outcome]:
@@ -281,19 +270,3 @@ def remove_parts(output: str, name: str) -> None:
 def _reconcile(shard: RepairShard, *, read: int, counted: int) -> None:
     if read != counted:
         raise AssertionError(f"{shard.name}: {read} documents went in and {counted} came out; nothing was published")
-
-
-def _merge_dead_letters(url: str, parts: Sequence[tuple[OutputFiles, Manifest]]) -> None:
-    """Dead letters of all parts. Rows of Parquet parts are those of the file; lines are counted from their part."""
-    offset = 0
-    with DeadLetterWriter(url) as writer:
-        for files, manifest in parts:
-            if manifest.counts["dead_letters"]:
-                table = read_dead_letters(files.dead_letters)
-                shift = 0 if files.name.endswith(".parquet") else offset
-                for row in table.to_pylist():
-                    raw, text = row.pop("raw_bytes"), row.pop("text")
-                    line, row["row"] = row["row"], row["row"] + shift
-                    row["message"] = row["message"].replace(f"line {line + 1}:", f"line {row['row'] + 1}:", 1)
-                    writer.write([DeadLetter(**row, original=text if raw is None else raw)])
-            offset += manifest.counts["documents"]

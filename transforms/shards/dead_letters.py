@@ -132,6 +132,14 @@ def read_dead_letters(url: str) -> pa.Table:
         return pq.read_table(stream)
 
 
+def copy_dead_letters(url: str, writer: DeadLetterWriter, first_row: int) -> None:
+    """Writes the dead letters of a part of a file, whose rows are counted from ``first_row``, again."""
+    for row in read_dead_letters(url).to_pylist():
+        raw, text = row.pop("raw_bytes"), row.pop("text")
+        row["row"] += first_row
+        writer.write([DeadLetter(**row, original=text if raw is None else raw)])
+
+
 def _encodable(value: Any) -> Any:
     """Identifiers of JSON may hold lone surrogates, too."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value

@@ -1,17 +1,15 @@
 """One element is one shard: the transform that every job of this project is built on.
 
-A job is a function from a shard descriptor (small, picklable, with a ``name``) to a result (small). The function reads
-its input, publishes its output and then its manifest; it may be run twice, or twice at once, and must then give the
-same bytes. It raises `BadFile` for an input that cannot be read. See `pipelines.repair_corpus` for a whole job::
+What shards and work are, `transforms.shards.contract` says; `pipelines.job.stages` runs the only graph there is::
 
     with beam.Pipeline(options=pipeline_options(options)) as pipeline:
-        pipeline | beam.Create(descriptors) | EachShard(work, output=options.output, workers=local_workers(options))
+        pipeline | beam.Create(shards) | EachShard(work, workers=options.workers)
     failures = read_failures(options.output, names)  # of transforms.shards.guard
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -22,36 +20,33 @@ from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.shards import progress
-from transforms.shards.guard import GuardedWork, ShardDescriptor, ShardFailure
+from transforms.shards.contract import Shard, ShardResult, ShardWork
+from transforms.shards.guard import GuardedWork, ShardFailure
 from transforms.shards.workers import WorkerPool
 
 NAMESPACE = "respace"
 
 
 class EachShard(beam.PTransform):
-    """Runs a function on every shard descriptor and passes its results on.
+    """Does the work on every shard and passes its results on.
 
-    Counts of a result (an attribute ``counts`` that maps names to whole numbers) become Beam counters, and seconds per
-    shard a distribution. A `BadFile` becomes a `ShardFailure`, which is also left in ``_failed/`` of the output for
-    the process that started the job.
+    Counts of a result become Beam counters, and seconds per shard a distribution. A `BadFile` becomes a `ShardFailure`,
+    which is also left in ``_failed/`` of the output for the process that started the job.
 
     Args:
-        work: the function; picklable.
-        output: output directory of the job.
+        work: what to do with a shard.
         workers: local processes to use; 1 works in this process, which is right on every distributed runner.
         stop_at_bad_file: start no more shards once one could not be read.
     """
 
-    def __init__(
-        self, work: Callable[[Any], Any], *, output: str, workers: int = 1, stop_at_bad_file: bool = False
-    ) -> None:
+    def __init__(self, work: ShardWork[Any], *, workers: int = 1, stop_at_bad_file: bool = False) -> None:
         super().__init__()
-        self.work, self.output, self.workers, self.stop_at_bad_file = work, output, workers, stop_at_bad_file
+        self.work, self.workers, self.stop_at_bad_file = work, workers, stop_at_bad_file
 
-    def expand(self, descriptors: beam.PCollection) -> beam.PCollection:
-        runner = _RunShards(GuardedWork(self.work, self.output), self.workers, self.stop_at_bad_file)
-        # Without the reshuffle a runner may fuse all descriptors into the bundle of the Create.
-        return descriptors | "Distribute" >> beam.Reshuffle() | "Work" >> beam.ParDo(runner)
+    def expand(self, shards: beam.PCollection) -> beam.PCollection:
+        runner = _RunShards(GuardedWork(self.work), self.workers, self.stop_at_bad_file)
+        # Without the reshuffle a runner may fuse all shards into the bundle of the Create.
+        return shards | "Distribute" >> beam.Reshuffle() | "Work" >> beam.ParDo(runner)
 
 
 class _RunShards(beam.DoFn):
@@ -59,19 +54,19 @@ class _RunShards(beam.DoFn):
         self._work, self._workers, self._stop_at_bad_file = work, workers, stop_at_bad_file
         self._seconds = Metrics.distribution(NAMESPACE, "shard_milliseconds")
         self._pool: WorkerPool | None = None
-        self._running: dict[Future[Any], ShardDescriptor] = {}
+        self._running: dict[Future[Any], Shard] = {}
         self._stopped = False
 
-    def process(self, descriptor: ShardDescriptor) -> Iterator[Any]:
+    def process(self, shard: Shard) -> Iterator[Any]:
         if self._stopped:
             return
         if self._workers == 1:
-            yield self._finished(*self._work(descriptor))
+            yield self._finished(*self._work(shard))
             return
         # Processes are started with the first shard: a runner may set up more instances than it uses.
         if self._pool is None:
             self._pool = WorkerPool(self._work, self._workers)
-        self._running[self._pool.submit(descriptor)] = descriptor
+        self._running[self._pool.submit(shard)] = shard
         # One more than there are processes, so that none waits for the next shard.
         if len(self._running) > self._workers:
             yield from self._next_results()
@@ -90,22 +85,22 @@ class _RunShards(beam.DoFn):
     def _next_results(self) -> Iterator[Any]:
         """Waits for the shards that end next."""
         for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-            descriptor = self._running.pop(future)
+            shard = self._running.pop(future)
             try:
                 result, seconds = future.result()
             except BrokenProcessPool:
                 reason = "a worker process died; most often the memory ran out, and fewer --local_workers need less"
-                result, seconds = self._work.failed(descriptor, f"{descriptor.name}: {reason}", fatal=True), 0.0
+                result, seconds = self._work.failed(shard, f"{shard.name}: {reason}", fatal=True), 0.0
             yield self._finished(result, seconds)
 
-    def _finished(self, result: Any, seconds: float) -> Any:
+    def _finished(self, result: ShardResult | ShardFailure, seconds: float) -> ShardResult | ShardFailure:
         self._seconds.update(int(1000 * seconds))
         if isinstance(result, ShardFailure):
             Metrics.counter(NAMESPACE, "bad_files").inc()
             self._stopped = self._stopped or self._stop_at_bad_file or result.fatal
         else:
             Metrics.counter(NAMESPACE, "shards").inc()
-            for name, count in getattr(result, "counts", {}).items():
+            for name, count in result.counts.items():
                 Metrics.counter(NAMESPACE, name).inc(count)
         progress.report(shards=1)
         return result

@@ -9,24 +9,18 @@ from __future__ import annotations
 import errno
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url, read_bytes, remove
 from respace.storage.publish import publish_bytes
+from transforms.shards.contract import Shard, ShardResult, ShardWork
 
 FAILED = "_failed"
 # Trying again will not help, and the user can.
 _LASTING_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG}
-
-
-class ShardDescriptor(Protocol):
-    """What a shard function is called with."""
-
-    @property
-    def name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +40,28 @@ class ShardFailure:
 
 @dataclass(frozen=True, slots=True)
 class GuardedWork:
-    """The work, with a bad file turned into a result: retrying it, as runners do with errors, would not help."""
+    """Work whose bad files are results: retrying them, as runners do with errors, would not help."""
 
-    work: Callable[[Any], Any]
-    output: str
+    work: ShardWork[Any]
 
-    def __call__(self, descriptor: ShardDescriptor) -> tuple[Any, float]:
+    def __call__(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
         started = time.monotonic()
         try:
-            result = self.work(descriptor)
+            result: ShardResult | ShardFailure = self.work(shard)
         except BadFile as error:
-            result = self.failed(descriptor, str(error))
+            result = self.failed(shard, str(error))
         except UserError as error:
-            result = self.failed(descriptor, str(error), fatal=True)
+            result = self.failed(shard, str(error), fatal=True)
         except OSError as error:
             if error.errno not in _LASTING_ERRORS:
                 raise  # the network may be back when the runner tries again
-            result = self.failed(descriptor, f"{descriptor.name}: {error}", fatal=True)
+            result = self.failed(shard, f"{shard.name}: {error}", fatal=True)
         return result, time.monotonic() - started
 
-    def failed(self, descriptor: ShardDescriptor, message: str, fatal: bool = False) -> ShardFailure:
+    def failed(self, shard: Shard, message: str, fatal: bool = False) -> ShardFailure:
         """The result of a shard that could not be done, which is also noted."""
-        failure = ShardFailure(descriptor.name, message, fatal)
-        publish_bytes(failure_url(self.output, descriptor.name), json.dumps(asdict(failure)).encode())
+        failure = ShardFailure(shard.name, message, fatal)
+        publish_bytes(failure_url(self.work.output, shard.name), json.dumps(asdict(failure)).encode())
         return failure
 
 

@@ -8,7 +8,7 @@ another is refused, with the difference in words.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -16,12 +16,11 @@ from typing import Any
 from respace.storage.errors import UserError
 from respace.storage.files import InputFile, file_size, filesystem, join_url, read_bytes
 from respace.storage.publish import publish_bytes
+from transforms.shards.contract import AnyShard, Fingerprint, ShardResult, ShardWork, fingerprint_of
 
 MANIFESTS = "_manifest"
 # Object stores answer slowly, but many questions at once.
 _PARALLEL_READS = 16
-
-Fingerprint = Mapping[str, str | int | float | bool | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +53,28 @@ def input_fingerprint(file: InputFile) -> dict[str, str | int]:
     return {"input size": file.size, "input version": file.version}
 
 
+def finish_shard(
+    work: ShardWork[AnyShard],
+    shard: AnyShard,
+    urls: Sequence[str],
+    counts: Mapping[str, int],
+    details: Mapping[str, Any] | None = None,
+    run: str = "",
+) -> ShardResult:
+    """Writes the manifest of a shard whose files have been published: the last thing that any work does."""
+    prefix = join_url(work.output, "")
+    manifest = Manifest(
+        name=shard.name,
+        fingerprint=fingerprint_of(work, shard),
+        outputs={url.removeprefix(prefix): file_size(url) or 0 for url in urls},
+        counts={name: int(count) for name, count in sorted(counts.items())},
+        details=details or {},
+        run=run,
+    )
+    write_manifest(work.output, manifest)
+    return ShardResult(shard.name, manifest.counts, manifest.details)
+
+
 def write_manifest(output: str, manifest: Manifest) -> None:
     content = json.dumps(asdict(manifest), indent=1, ensure_ascii=False, sort_keys=True)
     publish_bytes(manifest_url(output, manifest.name), content.encode("utf-8", "replace"))
@@ -73,7 +94,7 @@ def read_manifest(output: str, name: str) -> Manifest | None:
     try:
         return Manifest(**json.loads(content))
     except (ValueError, TypeError) as error:
-        raise UserError(f"{url} is no manifest ({error}). Remove it to have this shard done again") from error
+        raise UserError(f"{url} is not a manifest ({error}). Remove it to have this shard done again") from error
 
 
 def read_manifests(output: str, names: Iterable[str]) -> dict[str, Manifest]:
@@ -84,10 +105,10 @@ def read_manifests(output: str, names: Iterable[str]) -> dict[str, Manifest]:
         return {name: manifest for name, manifest in zip(wanted, found, strict=True) if manifest is not None}
 
 
-def differences(was: Fingerprint, wanted: Fingerprint) -> list[str]:
+def changed_settings(was: Fingerprint, wanted: Fingerprint) -> list[str]:
     """What differs between two fingerprints, in words.
 
-    >>> differences({"model": "a", "text column": "text"}, {"model": "b", "text column": "text"})
+    >>> changed_settings({"model": "a", "text column": "text"}, {"model": "b", "text column": "text"})
     ["model was 'a' and is now 'b'"]
     """
     return [
@@ -102,14 +123,12 @@ def missing_outputs(output: str, manifest: Manifest) -> list[str]:
     return [name for name, size in manifest.outputs.items() if file_size(join_url(output, name)) != size]
 
 
-def is_done(output: str, name: str, fingerprint: Fingerprint) -> bool:
-    """Whether the shard needs no work: file and manifest are there, and the manifest matches."""
+def done_manifest(output: str, name: str, fingerprint: Fingerprint) -> Manifest | None:
+    """The manifest of a shard that needs no work: files and manifest are there, and the manifest matches."""
     manifest = read_manifest(output, name)
-    return (
-        manifest is not None
-        and not differences(manifest.fingerprint, fingerprint)
-        and not missing_outputs(output, manifest)
-    )
+    if manifest is None or changed_settings(manifest.fingerprint, fingerprint) or missing_outputs(output, manifest):
+        return None
+    return manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +155,7 @@ def plan_resume(
         limit: do at most this many shards.
 
     Raises:
-        UserError: a shard was made differently; the message names the difference.
+        UserError: a shard was written with different settings; the message names the difference.
     """
     known = {} if overwrite else read_manifests(output, fingerprints)
     to_do: dict[str, str] = {}
@@ -146,11 +165,11 @@ def plan_resume(
         if manifest is None:
             to_do[name] = "--overwrite" if overwrite else "new"
             continue
-        different = differences(manifest.fingerprint, wanted)
+        different = changed_settings(manifest.fingerprint, wanted)
         if different:
             raise UserError(
-                f"{join_url(output, name)} was made differently: {'; '.join(different)}. "
-                "Give --overwrite to make it again, or another --output to keep both"
+                f"{join_url(output, name)} was written with different settings: {'; '.join(different)}. "
+                "Give --overwrite to write it again, or another --output to keep both"
             )
         missing = missing_outputs(output, manifest)
         if missing:

@@ -9,7 +9,7 @@ import pytest
 
 from models.files import load_model
 from respace import Repairer
-from training.data.benchmark_files import read_lines
+from respace.benchmarks import read_lines
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_odd_input_never_fails(repairer: Repairer, text: str) -> None:
 
 def test_characters_are_kept_on_real_text(repairer: Repairer, shared: Path) -> None:
     for benchmark in sorted((shared / "benchmarks" / "dev").iterdir()):
-        lines = read_lines(benchmark / "corrupt.txt", 40)
+        lines = read_lines(f"{benchmark}/corrupt.txt", 40)
         for line, repaired in zip(lines, repairer.repair(lines), strict=True):
             assert "".join(repaired.split()) == "".join(line.split())
 

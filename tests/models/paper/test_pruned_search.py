@@ -7,8 +7,8 @@ import pytest
 from models.files import load_model, shipped_models
 from models.paper.beam_search import FULL_SEARCH, Pruning
 from models.paper.search import SearchMethod
+from respace.benchmarks import read_benchmarks
 from tests.shared_data import SHARED
-from training.data.benchmark_files import read_benchmarks
 
 BENCHMARKS = SHARED / "benchmarks" / "dev"
 SEQUENCES = 40

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import logging
 import signal
 from dataclasses import dataclass
@@ -13,26 +12,23 @@ from pipelines.job.options import (
     JobOptions,
     check_beam_arguments,
     job_parser,
+    option,
     parse_options,
     pipeline_options,
-    run_job,
 )
+from pipelines.job.run import exit_code
 from respace.storage.errors import BadOption, UserError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(JobOptions):
-    text_column: str = "text"
+    """A job."""
 
-
-def parser() -> argparse.ArgumentParser:
-    added = job_parser("A job.")
-    added.add_argument("--text_column")
-    return added
+    text_column: str = option("text", "where the text is")
 
 
 def parse(*arguments: str) -> Options:
-    return parse_options(parser(), Options, ["--input", "a", "--output", "b", *arguments])
+    return parse_options(Options, ["--input", "a", "--output", "b", *arguments])
 
 
 def test_defaults_and_values() -> None:
@@ -85,7 +81,7 @@ def test_bad_options(arguments: list[str], message: str) -> None:
 @pytest.mark.parametrize(("given", "missing"), [(["--input", "a"], "--output"), (["--output", "a"], "--input")])
 def test_missing_options(given: list[str], missing: str) -> None:
     with pytest.raises(BadOption, match=f"{missing} is missing: expected"):
-        parse_options(parser(), Options, given)
+        parse_options(Options, given)
 
 
 def test_an_option_that_nobody_knows() -> None:
@@ -100,14 +96,14 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
         return job
 
-    assert run_job(lambda: None) == 0
-    assert run_job(lambda: 3) == 3
-    assert run_job(failing(BadOption("bad"))) == 2
-    assert run_job(failing(UserError("worse"))) == 1
-    assert run_job(failing(KeyboardInterrupt())) == 130
+    assert exit_code(lambda: None) == 0
+    assert exit_code(lambda: 3) == 3
+    assert exit_code(failing(BadOption("bad"))) == 2
+    assert exit_code(failing(UserError("worse"))) == 1
+    assert exit_code(failing(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err.splitlines()[:2] == ["error: bad", "error: worse"]
     with pytest.raises(ZeroDivisionError):
-        run_job(failing(ZeroDivisionError()))
+        exit_code(failing(ZeroDivisionError()))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -122,8 +118,8 @@ def test_a_signal_is_no_stack_trace(capfd: pytest.CaptureFixture[str], number: s
             raise RuntimeError("as Beam does") from error
         return 0
 
-    assert run_job(job) == code
-    assert capfd.readouterr().err == "stopped. Run the same command again: what is done is skipped\n"
+    assert exit_code(job) == code
+    assert capfd.readouterr().err == "stopped. Rerun the same command; finished shards are skipped\n"
     assert signal.getsignal(number) == before
     assert not logging.getLogger().isEnabledFor(logging.DEBUG)
     assert logging.getLogger().isEnabledFor(logging.ERROR)
@@ -131,10 +127,10 @@ def test_a_signal_is_no_stack_trace(capfd: pytest.CaptureFixture[str], number: s
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended:
-        parser().parse_args(["--help"])
+        job_parser(Options).parse_args(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    for option in (
+    for flag in (
         "--input",
         "--output",
         "--on_bad_file",
@@ -143,4 +139,4 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str], tmp_path: P
         "--overwrite",
         "--max_error_fraction",
     ):
-        assert option in shown
+        assert flag in shown

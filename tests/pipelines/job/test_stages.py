@@ -5,23 +5,31 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from pipelines.job.options import JobOptions
 from pipelines.job.stages import Stage, run_stage
 from respace.storage.errors import BadFile, UserError
+from transforms.shards.contract import Fingerprint
 
 
 @dataclass(frozen=True)
 class Shard:
     name: str
+    size: int = 0
 
 
 @dataclass(frozen=True)
 class Raise:
     error: Exception
+    output: str
+
+    rules: ClassVar[int] = 1
+
+    def fingerprint(self, shard: Shard) -> Fingerprint:
+        return {}
 
     def __call__(self, shard: Shard) -> Any:
         raise self.error
@@ -29,14 +37,14 @@ class Raise:
 
 def run(output: Path, error: Exception, on_bad_file: str) -> Any:
     options = JobOptions(input=("in",), output=str(output), on_bad_file=on_bad_file, local_workers=1)
-    stage = Stage(title="trying", work=Raise(error), shards=[Shard("try/a")], fingerprint=lambda _: {})
+    stage = Stage(title="trying", work=Raise(error, str(output)), shards=[Shard("try/a")], folder="try")
     return run_stage(options, stage)
 
 
 @pytest.mark.parametrize("on_bad_file", ["error", "warn", "skip"])
 def test_an_output_that_cannot_be_written_is_never_left_out(tmp_path: Path, on_bad_file: str) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(UserError, match=r"try/a: .*No space left on device\. Mend that and run the same command again"):
+    with pytest.raises(UserError, match=r"try/a: .*No space left on device\. Fix this and rerun the same command"):
         run(tmp_path, full, on_bad_file)
 
 
@@ -44,7 +52,7 @@ def test_bad_files_follow_on_bad_file(tmp_path: Path, capsys: pytest.CaptureFixt
     bad = BadFile("a.gz: was it cut short?")
     with pytest.raises(UserError, match=r"was it cut short\? Give --on_bad_file skip to leave such files out"):
         run(tmp_path, bad, "error")
-    assert run(tmp_path, bad, "warn").failed == ["try/a"]
+    assert run(tmp_path, bad, "warn").failed == {"try/a": "a.gz: was it cut short?"}
     assert "warning: left out: a.gz: was it cut short?\n" in capsys.readouterr().err
-    assert run(tmp_path, bad, "skip").failed == ["try/a"]
+    assert run(tmp_path, bad, "skip").failed == {"try/a": "a.gz: was it cut short?"}
     assert "warning" not in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 
 from respace.storage.errors import BadFile
 from tests.transforms.corpora import AFTER, BEFORE, manifest, repair, tree, work, write_parquet
-from transforms.formats import parquet_tables as parquet_shards
+from transforms.formats import parquet_tables
 from transforms.formats.parquet import cut_rows
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
 
@@ -132,8 +132,8 @@ def test_a_large_file_in_parts_is_the_same_as_in_one(tmp_path: Path, monkeypatch
 
 
 def test_row_groups_too_large_to_hold_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_shards, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(parquet_shards, "ROW_GROUP_BYTES", 5000)
+    monkeypatch.setattr(parquet_tables, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(parquet_tables, "ROW_GROUP_BYTES", 5000)
     table = write_parquet(tmp_path / "in/a.parquet", [f"{row} ofthe" for row in range(2000)], row_group_size=2000)
     repair(tmp_path / "in", work(tmp_path / "out"))
     out = pq.ParquetFile(tmp_path / "out/a.parquet")
@@ -195,13 +195,13 @@ def test_damage_inside_a_file_is_found_while_reading(tmp_path: Path) -> None:
 def test_a_column_that_pyarrow_cannot_keep_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verification compares every column with the input; here one comes back changed."""
     write_parquet(tmp_path / "in/a.parquet", ["ofthe"])
-    original = parquet_shards.repaired_table
+    original = parquet_tables.repaired_table
 
     def careless(*arguments: Any) -> Any:
         table = original(*arguments)
         return table.set_column(0, table.schema.field(0), pa.array([7], pa.int64()))
 
-    monkeypatch.setattr(parquet_shards, "repaired_table", careless)
+    monkeypatch.setattr(parquet_tables, "repaired_table", careless)
     with pytest.raises(BadFile, match=r"the column 'id' \(int64\) does not survive being written"):
         repair(tmp_path / "in", work(tmp_path / "out"))
     assert tree(tmp_path / "out") == {}
@@ -210,7 +210,7 @@ def test_a_column_that_pyarrow_cannot_keep_is_refused(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("target", [1, 100, 250, 10**9])
 def test_cuts_cover_all_rows(target: Any) -> None:
     groups = [(10, 100), (0, 0), (3, 1000), (20, 5), (20, 5)]
-    ranges = cut_rows(groups, target)
+    ranges = [part.span for part in cut_rows(groups, target)]
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 53
     assert all(low[1] == high[0] and low[0] < low[1] for low, high in itertools.pairwise(ranges))

@@ -20,7 +20,7 @@ from transforms.formats.rows import CleanText, Row
 def all_rows(path: Path, target: int, reader: CleanText | None = None) -> list[Row]:
     reader = reader or CleanText()
     file = describe(str(path))
-    return [row for span in reader.spans(file, target) for row in reader.rows(file, span)]
+    return [row for part in reader.cut(file, target) for row in reader.rows(file, part.span)]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -64,7 +64,7 @@ def test_json_lines_and_what_is_wrong_with_them(tmp_path: Path) -> None:
         problems = [row.problem or "" for row in rows if row.problem is not None]
         assert len(problems) == 4
         assert "no member 'text'" in problems[1]
-        assert "is int, expected a string" in problems[2]
+        assert "is '5}', expected a string" in problems[2]
         assert "surrogates not allowed" in problems[3]
 
 
@@ -72,7 +72,7 @@ def test_bad_utf8_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"good\nb\xff\xfed\n")
     good, bad = all_rows(tmp_path / "a.txt", 1 << 30)
     assert good == Row("a.txt@0", "good")
-    assert bad.problem == "byte 6: not UTF-8"
+    assert bad.problem == "byte 5: not valid UTF-8"
 
 
 def test_bad_utf8_in_parquet(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_bad_utf8_in_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": text}), tmp_path / "a.parquet")
     assert all_rows(tmp_path / "a.parquet", 1 << 30) == [
         Row("a.parquet:0", "good"),
-        Row("a.parquet:1", "b\ufffdd", "row 1: not UTF-8"),
+        Row("a.parquet:1", "b\ufffdd", "row 1: not valid UTF-8"),
         Row("a.parquet:2", ""),
     ]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from respace.gaps import Edit, edits, split
-from transforms.repair.edit_statistics import KEPT_SAMPLES, Statistics, changed_words, marked_passage
+from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics, changed_words, marked_passage
 
 
 def changes(before: str, after: str) -> list[Edit]:
@@ -25,7 +25,7 @@ def test_a_change_over_a_very_long_stretch_is_no_word() -> None:
 
 
 def test_counts_and_histogram() -> None:
-    statistics = Statistics()
+    statistics = EditStatistics()
     statistics.add("s", 0, "of the", [], dead=False)
     statistics.add("s", 1, "é" * 498 + " b", [Edit(498, "deletion")], dead=False)
     statistics.add("s", 2, "ofthe", [Edit(2, "insertion")], dead=False)
@@ -46,12 +46,12 @@ def test_counts_and_histogram() -> None:
 def test_shards_add_up_in_any_order() -> None:
     shards = []
     for number in range(4):
-        shard = Statistics()
+        shard = EditStatistics()
         for row in range(10):
             shard.add(f"shard{number}", row, "ofthe", [Edit(2, "insertion")], dead=False)
         assert len(shard.samples) == KEPT_SAMPLES
         shards.append((shard.counts, shard.to_json()))
-    total, backwards = Statistics.merge(shards, samples=9), Statistics.merge(shards[::-1], samples=9)
+    total, backwards = EditStatistics.merge(shards, samples=9), EditStatistics.merge(shards[::-1], samples=9)
     assert total == backwards
     assert total.counts["documents"] == 40
     assert total.split == {"ofthe → of the": 40}

@@ -43,4 +43,3 @@ def test_bad_files_are_found_before_any_work(tmp_path: Path) -> None:
     planned = plan(tmp_path / "in", work(tmp_path / "out"))
     assert list(planned.bad_files) == ["bad.parquet"]
     assert [shard.name for shard in planned.shards] == ["good.parquet"]
-    assert planned.text_bytes.keys() == {"good.parquet"}

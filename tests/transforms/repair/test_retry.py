@@ -8,11 +8,9 @@ import pytest
 
 from respace.repairer import GivenSequence
 from respace.storage.errors import UserError
-from respace.storage.files import list_inputs
 from tests.transforms import rule_method
-from tests.transforms.corpora import manifest, repair, tree, work, write_parquet
+from tests.transforms.corpora import manifest, repair, tree, whole_files, work, write_parquet
 from tests.transforms.formats.test_lines import write
-from transforms.formats.contract import SUFFIXES
 from transforms.repair.plan import plan_retry
 from transforms.repair.retry import RetryWork
 from transforms.repair.work import _repairers
@@ -48,10 +46,11 @@ def corpus(folder: Path) -> None:
 
 
 def retry(source: Path, job: Any) -> None:
-    planned = plan_retry(list_inputs([str(source)], SUFFIXES), job.output, job.fingerprint_of)
+    planned = plan_retry(job, whole_files(source))
     tries = RetryWork(repair=job)
-    for shard in planned.shards:
-        tries(shard)
+    for shard in whole_files(source):
+        if shard.name in planned.to_do:
+            tries(shard)
 
 
 @pytest.mark.parametrize(

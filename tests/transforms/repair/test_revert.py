@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 
 from respace.storage.compression import COMPRESSION_SUFFIXES
 from respace.storage.errors import BadFile
-from respace.storage.files import list_inputs
-from tests.transforms.corpora import repair, work, write_parquet
+from tests.transforms.corpora import repair, whole_files, work, write_parquet
 from tests.transforms.formats.test_lines import read, write
 from tests.transforms.formats.test_parquet import rich_table
-from transforms.formats.contract import SUFFIXES, FormatOptions
+from transforms.formats.contract import FormatOptions
 from transforms.repair.revert import RevertWork
-from transforms.repair.work import RepairShard
 
 RAW_LINES = [
     b'{"text": "one\\u00a0ofthe\\u0009x\\tx", "n": 1.0}',
@@ -33,9 +31,9 @@ RAW_LINES = [
 
 
 def revert(source: Path, output: Path, **formats: Any) -> None:
-    job = RevertWork(output=str(output), formats=FormatOptions(**formats), fingerprint={}, run="revert")
-    for file in list_inputs([str(source)], SUFFIXES):
-        job(RepairShard(file=file, span=(0, -1)))
+    job = RevertWork(output=str(output), formats=FormatOptions(**formats), run="revert")
+    for shard in whole_files(source):
+        job(shard)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ import pytest
 from respace.storage.errors import UserError
 from tests.transforms.corpora import manifest, plan, repair, tree, work, write_parquet
 from transforms.repair import work as module
-from transforms.repair.work import RepairShard, ShardResult
+from transforms.repair.work import RepairShard
+from transforms.shards.contract import ShardResult
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
 
 TEXTS = [f"{row} ofthe {'word ' * (row % 5)}" if row % 9 else "why‽" for row in range(300)]
@@ -41,7 +42,7 @@ def test_done_shards_are_not_done_again(source: Path, tmp_path: Path) -> None:
     first = [job(shard) for shard in shards]
     assert [result.counts["documents"] for result in first] == [300, 300]
     before = outputs(job)
-    assert [job(shard) for shard in shards] == [ShardResult(name="a.parquet"), ShardResult(name="b.jsonl")]
+    assert [job(shard) for shard in shards] == [ShardResult("a.parquet"), ShardResult("b.jsonl")]
     assert plan(source, replace(job, run="another")).shards == []
     assert outputs(job) == before
 
@@ -144,7 +145,7 @@ def test_changed_options_are_refused_with_the_difference(source: Path, tmp_path:
 def test_a_changed_input_is_refused(source: Path, tmp_path: Path) -> None:
     repair(source, work(tmp_path / "out"))
     (source / "b.jsonl").write_text('{"text": "a"}\n')
-    with pytest.raises(UserError, match=r"b\.jsonl was made differently: input size was \d+ and is now 14"):
+    with pytest.raises(UserError, match=r"b\.jsonl was written .*: input size was \d+ and is now 14"):
         plan(source, work(tmp_path / "out"))
 
 

@@ -26,7 +26,7 @@ def run(
     **options: Any,
 ) -> dict[str, int]:
     pipeline = beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner", *arguments]))
-    results = pipeline | beam.Create(shards) | EachShard(Shout(output), output=output, workers=workers, **options)
+    results = pipeline | beam.Create(shards) | EachShard(Shout(output), workers=workers, **options)
     if expected is not None:
         assert_that(results | beam.Map(lambda result: result.name), equal_to(expected))
     result = pipeline.run()

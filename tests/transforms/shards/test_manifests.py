@@ -7,10 +7,10 @@ import pytest
 
 from respace.storage.errors import UserError
 from respace.storage.publish import publish_bytes
+from transforms.shards.contract import Fingerprint
 from transforms.shards.manifests import (
-    Fingerprint,
     Manifest,
-    is_done,
+    done_manifest,
     manifest_url,
     plan_resume,
     read_manifest,
@@ -32,8 +32,8 @@ def test_round_trip(tmp_path: Path) -> None:
     manifest = read_manifest(str(tmp_path), "a/b.jsonl")
     assert manifest is not None
     assert manifest.counts == {"documents": 2}
-    assert is_done(str(tmp_path), "a/b.jsonl", FINGERPRINT)
-    assert not is_done(str(tmp_path), "a/b.jsonl", {**FINGERPRINT, "model": "fast@2"})
+    assert done_manifest(str(tmp_path), "a/b.jsonl", FINGERPRINT) == manifest
+    assert done_manifest(str(tmp_path), "a/b.jsonl", {**FINGERPRINT, "model": "fast@2"}) is None
     assert read_manifest(str(tmp_path), "other") is None
 
 
@@ -64,7 +64,7 @@ def test_a_file_without_a_manifest_is_not_done(tmp_path: Path) -> None:
 
 def test_another_fingerprint_is_refused_and_the_difference_named(tmp_path: Path) -> None:
     finish(str(tmp_path), "a")
-    with pytest.raises(UserError, match=r"a was made differently: model was 'fast@1' and is now 'fast@2'\. Give --o"):
+    with pytest.raises(UserError, match=r"with different settings: model was 'fast@1' and is now 'fast@2'\. Give --o"):
         plan_resume(str(tmp_path), {"a": {**FINGERPRINT, "model": "fast@2"}})
     with pytest.raises(UserError, match="input size was 5 and is now 6; model was 'fast@1' and is now 'm'"):
         plan_resume(str(tmp_path), {"a": {"input size": 6, "model": "m"}})
@@ -72,5 +72,5 @@ def test_another_fingerprint_is_refused_and_the_difference_named(tmp_path: Path)
 
 def test_a_manifest_that_is_none(tmp_path: Path) -> None:
     publish_bytes(manifest_url(str(tmp_path), "a"), b"{broken")
-    with pytest.raises(UserError, match=r"is no manifest .*Remove it to have this shard done again"):
+    with pytest.raises(UserError, match=r"is not a manifest .*Remove it to have this shard done again"):
         read_manifest(str(tmp_path), "a")

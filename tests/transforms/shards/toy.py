@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
 from transforms.shards import progress
+from transforms.shards.contract import Fingerprint, ShardResult
 
 
 @dataclass(frozen=True)
 class Shard:
     name: str
     content: str
-
-
-@dataclass(frozen=True)
-class Result:
-    name: str
-    process: int
-    counts: dict[str, int] = field(default_factory=dict)
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,12 @@ class Shout:
 
     output: str
 
-    def __call__(self, shard: Shard) -> Result:
+    rules: ClassVar[int] = 1
+
+    def fingerprint(self, shard: Shard) -> Fingerprint:
+        return {"content": shard.content}
+
+    def __call__(self, shard: Shard) -> ShardResult:
         if shard.content == "bad":
             raise BadFile(f"{shard.name}: bad")
         if shard.content == "mistake":
@@ -40,4 +41,4 @@ class Shout:
             os.kill(os.getpid(), signal.SIGKILL)
         publish_bytes(join_url(self.output, shard.name), shard.content.upper().encode())
         progress.report(documents=1)
-        return Result(shard.name, os.getpid(), {"letters": len(shard.content)})
+        return ShardResult(shard.name, {"letters": len(shard.content)})

@@ -1,0 +1,60 @@
+"""How a job starts and ends: its exit code, its errors, and what a signal does."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from pipelines.job.options import Options, parse_options
+from respace.storage.errors import UserError
+
+
+def run_job(job: Callable[[Options], int | None], kind: type[Options], argv: Sequence[str] | None = None) -> int:
+    """Parses a job's options, runs it and gives its exit code."""
+    return exit_code(lambda: job(parse_options(kind, argv)))
+
+
+def exit_code(action: Callable[[], int | None]) -> int:
+    """Runs something. A user's mistake is one line on standard error, not a stack trace."""
+    with _noted_signals() as noted:
+        try:
+            return action() or 0
+        except (Exception, KeyboardInterrupt) as error:
+            # After a signal any error is its doing: Beam makes one of its own of an interrupt.
+            if not noted and isinstance(error, UserError):
+                print(f"error: {error}", file=sys.stderr)
+                return error.exit_code
+            if not noted and not isinstance(error, KeyboardInterrupt):
+                raise
+        print("stopped. Rerun the same command; finished shards are skipped", file=sys.stderr)
+        return 128 + (noted[0] if noted else signal.SIGINT)
+
+
+@contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """Makes Ctrl-C and SIGTERM stop this process and its workers at once, and lists those that came."""
+    noted: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        noted.append(number)
+        logging.disable()  # Beam would log the interrupt with its stack
+        for process in multiprocessing.active_children():
+            process.kill()  # the exit of this process would wait until they have finished their shards
+        raise KeyboardInterrupt
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) != signal.SIG_IGN:  # a job in the background of a shell goes on
+                before[number] = signal.signal(number, stop)
+    try:
+        yield noted
+    finally:
+        logging.disable(logging.NOTSET)
+        for number, handler in before.items():
+            signal.signal(number, handler)

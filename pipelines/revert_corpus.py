@@ -1,0 +1,55 @@
+"""`python -m pipelines.revert_corpus`: an output that was written with `--provenance` becomes the input again, exactly.
+
+python -m pipelines.repair_corpus --input corpus/ --output repaired/ --provenance
+python -m pipelines.revert_corpus --input repaired/ --output corpus-again/
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
+from pipelines.job.stages import Stage, opened_output, run_stage
+from pipelines.job.summary import print_summary
+from respace.storage.files import list_inputs
+from transforms.formats.contract import FormatOptions
+from transforms.formats.registry import SUFFIXES
+from transforms.repair.revert import RevertWork
+from transforms.repair.work import RepairShard
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevertOptions(JobOptions):
+    """Turns an output of pipelines.repair_corpus that has provenance back into the input."""
+
+    text_column: str = option("text", "column or JSON member that was repaired (default: text)", metavar="NAME")
+    text_unit: str = option(
+        "document",
+        "a text file was one document (default), or every line was",
+        metavar="UNIT",
+        choices=("document", "line"),
+    )
+
+
+def job(options: RevertOptions) -> int:
+    formats = FormatOptions(text_column=options.text_column, text_unit=options.text_unit)
+    work = RevertWork(output=options.output, formats=formats, run=secrets.token_hex(8))
+    shards = [RepairShard(file=file, size=file.size) for file in list_inputs(options.input, SUFFIXES)]
+    with opened_output(options):
+        done = run_stage(options, Stage(title="reverting", work=work, shards=shards, in_place=True))
+    if not options.dry_run:
+        rows = [("files", len(done.manifests)), ("documents", done.counts["documents"]), ("output", options.output)]
+        print_summary("reverted", [*rows, ("unreadable files", len(done.failed))])
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return run_job(job, RevertOptions, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""Text with one document a line. What repair adds goes to a sidecar, one row a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from respace.storage.errors import BadFile
+from respace.storage.files import InputFile
+from transforms.formats.contract import Document, FormatOptions, Outcome
+from transforms.formats.lines import content_of, decoded, like_line, verify_characters
+from transforms.formats.sidecar import read_sidecar, reverted_bytes
+
+
+@dataclass(frozen=True)
+class TextLines:
+    options: FormatOptions
+
+    @property
+    def has_sidecar(self) -> bool:
+        return bool(self.options.added)
+
+    def check(self, url: str, first_line: bytes) -> None:
+        """Every line is a text."""
+
+    def document(self, row: int, line: bytes) -> Document:
+        return decoded(row, content_of(line))
+
+    def repaired(self, line: bytes, outcome: Outcome, model: str) -> bytes:
+        return like_line(outcome.text, line) if outcome.edits and outcome.text is not None else line
+
+    def verify(self, before: bytes, after: bytes) -> None:
+        verify_characters(before, after)
+
+    def without_added(self, line: bytes) -> bytes:
+        return line
+
+    def reverter(self, file: InputFile) -> _Reverter:
+        return _Reverter(file.url, read_sidecar(file))
+
+
+@dataclass(frozen=True)
+class _Reverter:
+    url: str
+    added: list[dict[str, Any]]
+
+    def line(self, row: int, line: bytes) -> bytes:
+        if row >= len(self.added):
+            raise BadFile(f"{self.url}: more lines than its provenance has. Was it changed since?")
+        content = content_of(line)
+        return reverted_bytes(content, self.added[row], f"{self.url}: line {row + 1}") + line[len(content) :]
+
+    def finish(self, rows: int) -> None:
+        if rows != len(self.added):
+            raise BadFile(
+                f"{self.url}: {rows} lines, but its provenance has {len(self.added)}. Is --text_unit the same as then?"
+            )
