@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
+
+from respace.storage.files import join_url, read_bytes, remove
+from respace.storage.publish import publish_bytes
 
 FORMAT = 1
 CONFIG, WEIGHTS, SUMS = "config.json", "weights.safetensors", "SHA256SUMS"
@@ -26,6 +28,10 @@ _SHIPPED = Path(__file__).parent / "pretrained"
 
 class ModelError(ValueError):
     """A model directory that cannot be used, with the file, what was expected and what to do."""
+
+
+class UnknownModel(ModelError):
+    """A name that is neither a shipped model nor a directory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,23 +55,21 @@ def locate(model: str) -> str:
         return str(_SHIPPED / model)
     if "/" not in model and "\\" not in model and not Path(model).is_dir():
         names = ", ".join(shipped_models())
-        raise ModelError(f"unknown model {model!r}: expected one of {names}, or the path or URL of a model directory")
+        raise UnknownModel(f"unknown model {model!r}: expected one of {names}, or the path or URL of a model directory")
     return model
 
 
 def save_model(directory: str | Path, config: dict[str, Any], weights: Weights) -> str:
     """Writes a model directory and returns its sha256. The sums are written last: without them it does not load."""
-    directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / SUMS).unlink(missing_ok=True)
+    remove(join_url(str(directory), SUMS))
     contents = {
         CONFIG: (json.dumps({"format": FORMAT} | config, indent=2) + "\n").encode(),
         WEIGHTS: safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in weights.items()}),
     }
     for file, content in contents.items():
-        (directory / file).write_bytes(content)
+        publish_bytes(join_url(str(directory), file), content)
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {file}\n" for file, content in contents.items())
-    (directory / SUMS).write_text(sums)
+    publish_bytes(join_url(str(directory), SUMS), sums.encode())
     return hashlib.sha256(sums.encode()).hexdigest()
 
 
@@ -103,11 +107,21 @@ def load_model(model: str) -> ModelFiles:
     )
 
 
+def load_config(model: str) -> dict[str, Any]:
+    """The configuration of a model alone: enough to say what it is, not verified."""
+    config: dict[str, Any] = json.loads(_read(locate(model), CONFIG))
+    return config
+
+
+def combined_sha256(*digests: str) -> str:
+    """One digest for a model that is made of several."""
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
 def _read(directory: str, file: str, digest: str | None = None) -> bytes:
-    path = f"{directory.rstrip('/')}/{file}"
+    path = join_url(directory, file)
     try:
-        with fsspec.open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
+        return read_bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
         wanted = f" (expected sha256 {digest})" if digest else ""
         raise ModelError(f"{path} is missing{wanted}: a model directory holds {CONFIG}, {WEIGHTS} and {SUMS}") from None

@@ -2,18 +2,61 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from models.files import ModelError, ModelFiles, load_model, shipped_models
+from models.files import ModelError, ModelFiles, UnknownModel, combined_sha256, load_config, load_model, shipped_models
+from models.identity import model_identity, penalties_in_force
+from models.paper.pruning import search_settings
 from models.tensorflow import import_tensorflow
 from respace.repairer import Method, check_penalties
 
 # Names that people say, and the model that is meant.
 ALIASES = {"fast": "default", "bid_plus_the_one": "bid_plus", "uni_plus_the_one": "uni_plus"}
-_SEARCHES = ("uni", "bid", "combination")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How models of one kind (``kind`` of their config.json) are loaded, and what their identity depends on.
+
+    Args:
+        load: makes a method of a model's files and the two penalties, None where the model's own are meant.
+        settings: what decides beside the files and the penalties.
+        made_of: entries of the configuration that name other models.
+    """
+
+    load: Callable[[ModelFiles, float | None, float | None], Method]
+    settings: Callable[[Mapping[str, Any]], dict[str, object]] = lambda config: {}
+    made_of: tuple[str, ...] = ()
+
+
+def _fast(files: ModelFiles, insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
+    import_tensorflow()
+    from models.fast.network import FastMethod
+
+    return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
+
+
+def _search(files: ModelFiles, insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
+    import_tensorflow()
+    from models.paper.search import SearchMethod
+
+    return SearchMethod.from_files(files, insertion_penalty, deletion_penalty)
+
+
+def _settings_of_search(config: Mapping[str, Any]) -> dict[str, object]:
+    return search_settings(config.get("language_weight", 1.0))
+
+
+# The only list of kinds. What is not in it (counts of words) repairs nothing by itself.
+KINDS: dict[str, Kind] = {
+    "fast": Kind(_fast),
+    "uni": Kind(_search, _settings_of_search),
+    "bid": Kind(_search, _settings_of_search),
+    "combination": Kind(_search, _settings_of_search, made_of=("language_model", "labels")),
+}
 
 
 def _do_nothing() -> Method:
@@ -50,7 +93,7 @@ BASELINES: dict[str, Callable[[], Method]] = {
 
 def method_names() -> list[str]:
     """All names that `load_method` knows; it also takes model directories and names of Python functions."""
-    shipped = [name for name in shipped_models() if load_config_kind(name) != "words"]
+    shipped = [name for name in shipped_models() if load_config(name).get("kind") in KINDS]
     return [*BASELINES, *shipped, *(alias for alias, meant in ALIASES.items() if meant in shipped)]
 
 
@@ -70,34 +113,20 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
         module, _, name = model.partition(":")
         return getattr(importlib.import_module(module), name)(insertion_penalty, deletion_penalty)
     files = _load(model)
-    kind = files.config.get("kind")
-    if kind == "fast" or kind in _SEARCHES:
-        import_tensorflow()
-    if kind == "fast":
-        from models.fast.network import FastMethod
-
-        return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
-    if kind in _SEARCHES:
-        from models.paper.search import SearchMethod
-
-        return SearchMethod.from_files(files, insertion_penalty, deletion_penalty)
-    raise ModelError(
-        f"{model} is a model of kind {kind!r}, which repairs nothing by itself: "
-        f"expected one of {', '.join(method_names())}, or a model directory"
-    )
+    return _kind_of(model, files).load(files, insertion_penalty, deletion_penalty)
 
 
 def method_identity(model: str, insertion_penalty: float | None = None, deletion_penalty: float | None = None) -> str:
-    """What `load_method` would decide by, without loading TensorFlow: equal identities repair alike."""
+    """The identity of what `load_method` would load, without loading TensorFlow."""
     if model in BASELINES or _is_python_name(model):
         return load_method(model, insertion_penalty, deletion_penalty).identity
     _check_penalties(model, insertion_penalty, deletion_penalty)
     files = _load(model)
-    digests = [files.sha256]
-    if files.config.get("kind") == "combination":
-        digests += [load_model(files.config[key]).sha256 for key in ("language_model", "labels")]
-    sha256 = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
-    return f"{files.name}@{sha256} insertion_penalty={insertion_penalty} deletion_penalty={deletion_penalty}"
+    kind = _kind_of(model, files)
+    parts = [load_model(files.config[key]).sha256 for key in kind.made_of]
+    sha256 = combined_sha256(files.sha256, *parts) if parts else files.sha256
+    insertion, deletion = penalties_in_force(files.config, insertion_penalty, deletion_penalty)
+    return model_identity(files.name, sha256, insertion, deletion, **kind.settings(files.config))
 
 
 def fitted_penalties(model: str) -> dict[str, dict[str, float]]:
@@ -108,29 +137,24 @@ def fitted_penalties(model: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def load_config_kind(model: str) -> str | None:
-    """The kind of a model, from its config.json alone."""
-    import json
-
-    import fsspec
-
-    from models.files import CONFIG, locate
-
-    with fsspec.open(f"{locate(model)}/{CONFIG}", "rb") as stream:
-        return json.loads(stream.read()).get("kind")
+def _kind_of(model: str, files: ModelFiles) -> Kind:
+    kind = files.config.get("kind")
+    if kind not in KINDS:
+        raise ModelError(
+            f"{model} is a model of kind {kind!r}, which repairs nothing by itself: "
+            f"expected one of {', '.join(method_names())}, or a model directory"
+        )
+    return KINDS[kind]
 
 
 def _load(model: str) -> ModelFiles:
-    name = ALIASES.get(model, model)
     try:
-        return load_model(name)
-    except ModelError as error:
-        if "unknown model" in str(error):
-            names = ", ".join(method_names())
-            raise ModelError(
-                f"unknown method {model!r}: expected one of {names}, or the path or URL of a model directory"
-            ) from None
-        raise
+        return load_model(ALIASES.get(model, model))
+    except UnknownModel:
+        names = ", ".join(method_names())
+        raise UnknownModel(
+            f"unknown method {model!r}: expected one of {names}, or the path or URL of a model directory"
+        ) from None
 
 
 def _check_penalties(model: str, insertion_penalty: float | None, deletion_penalty: float | None) -> None:

@@ -69,7 +69,7 @@ def batch(options: argparse.Namespace) -> None:
 
 def prune(options: argparse.Namespace) -> None:
     from models.files import load_model
-    from models.paper.beam_search import FULL_SEARCH, Pruning
+    from models.paper.pruning import FULL_SEARCH, Pruning
     from models.paper.search import SearchMethod
     from respace.benchmarks import read_benchmarks
     from respace.metrics import Score, score_bits
@@ -105,7 +105,8 @@ def prune(options: argparse.Namespace) -> None:
             )
             different = sum(one != other for one, other in zip(bits, full_bits, strict=True))
             print(
-                f"  {name:24} {characters / seconds / 1e3:7.2f} KB/s, {full_seconds / seconds:5.2f} times as fast, "
+                f"  {name:24} {characters / seconds / 1e3:7.2f} thousand characters/s, "
+                f"{full_seconds / seconds:5.2f} times as fast, "
                 f"{different} sequences differ, F {100 * score.f_score:.2f}, "
                 f"sequence accuracy {100 * score.sequence_accuracy:.2f}",
                 flush=True,

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from respace.benchmarks import read_benchmarks
+from respace.storage.publish import publish_bytes
 from training.fit_search import FittedPenalties, fit, measure
 from training.paper.card import penalty_table
 
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"language weight {weight:g}: mean simulated sequence accuracy {100 * mean:.2f}", flush=True)
     weight = max(tried, key=lambda one: tried[one][0])
     sha256 = save_model(options.output, config | {"language_weight": weight} | tried[weight][1].to_json(), {})
-    (options.output / "README.md").write_text(card(config, weight, tried[weight][1]), encoding="utf-8")
+    publish_bytes(str(options.output / "README.md"), card(config, weight, tried[weight][1]).encode())
     print(f"wrote {options.output} with language weight {weight:g}, sha256 {sha256}")
     return 0
 

@@ -12,13 +12,14 @@ import dataclasses
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from respace.benchmarks import Benchmark, read_benchmarks
+from respace.storage.files import join_url
+from respace.storage.publish import publish_bytes
 from training.paper.card import card
 from training.penalties import Penalties, accuracy_grid, least_of_best
 
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = files.config | found.to_json()
     sha256 = save_model(locate(options.model), config, files.weights)
     if "training" in config:
-        Path(locate(options.model), "README.md").write_text(card(config), encoding="utf-8")
+        publish_bytes(join_url(locate(options.model), "README.md"), card(config).encode())
     print(f"The One: insertion {found.the_one.insertion:g}, deletion {found.the_one.deletion:g}")
     print(f"wrote {options.model}, sha256 {sha256}")
     return 0

@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
 from models.files import ModelFiles, load_model, locate, save_model
 from respace.benchmarks import read_benchmarks
+from respace.storage.files import join_url
+from respace.storage.publish import publish_bytes
 from training.penalties import Penalties
 from training.score import Scores, score_fast
 
@@ -104,7 +105,7 @@ def main() -> None:
         files = load_model(options.model)
     sequences = f"first {options.sequences} sequences of each" if options.sequences else "all sequences"
     card = model_card(files, scores, sequences)
-    Path(locate(options.model), "README.md").write_text(card, encoding="utf-8")
+    publish_bytes(join_url(locate(options.model), "README.md"), card.encode())
     print(card)
 
 

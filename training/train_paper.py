@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from respace.noise import Recipe
+from respace.storage.publish import publish_bytes
 from training.paper.card import card, describe
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tup
     else:
         print("counting characters", flush=True)
         vocabulary = count_vocabulary(config.sources, config.vocabulary)
-        path.write_text(json.dumps(vocabulary.characters))
+        publish_bytes(str(path), json.dumps(vocabulary.characters).encode())
     kind: Any = config.kind
     trainer = PaperTrainer(
         kind, vocabulary, NetworkSize.named(config.size), config.learning_rate, config.clip_norm, config.seed
@@ -203,7 +204,7 @@ def run(config: PaperConfig, trainer: PaperTrainer, pieces: list[Piece], options
                 loss = float(np.mean([float(value) for value in losses]))
                 print(
                     f"step {trainer.step}  {trainer.characters / 1e6:.2f} M characters  loss {loss:.4f}  "
-                    f"{speed:.2f} KB/s  {minutes:.1f} min  rate {rate:.2f}",
+                    f"{speed:.2f} thousand characters/s  {minutes:.1f} min  rate {rate:.2f}",
                     flush=True,
                 )
                 losses, last_print, characters_then = [], now, trainer.characters
@@ -266,7 +267,7 @@ def write(
     found = {"name": name} | network_config(model, labels) | fitted.to_json() | {"training": training}
     directory = options.run_dir / "model"
     sha256 = save_model(directory, found, weights)
-    (directory / "README.md").write_text(card(found))
+    publish_bytes(str(directory / "README.md"), card(found).encode())
     print(f"wrote {directory}, sha256 {sha256}", flush=True)
 
 

@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.batches import cut_into_batches
-from models.files import ModelError, ModelFiles, load_model
-from models.paper.beam_search import DEFAULT_BEAMS, FULL_SEARCH, BeamSearch, Pruning
+from models.files import ModelError, ModelFiles, combined_sha256, load_model
+from models.identity import model_identity, penalties_in_force
+from models.paper.beam_search import BeamSearch
 from models.paper.bid import CONTEXT, WINDOW, BidModel
 from models.paper.lstm import NetworkSize
+from models.paper.pruning import DEFAULT_BEAMS, FULL_SEARCH, Pruning, search_settings
 from models.paper.uni import UniModel
 from models.paper.vocabulary import Vocabulary
-from respace.repairer import Decision, GivenSequence
+from respace.repairer import Decision, GivenSequence, check_penalties
 
-KINDS = ("uni", "bid", "combination")
 BATCH_SEQUENCES = 64
 
 
@@ -50,9 +51,7 @@ class SearchMethod:
         pruning: Pruning = FULL_SEARCH,
         language_weight: float = 1.0,
     ):
-        for option, penalty in (("insertion_penalty", insertion_penalty), ("deletion_penalty", deletion_penalty)):
-            if not penalty >= 0:
-                raise ValueError(f"{option} {penalty}: expected a number of at least 0")
+        check_penalties(insertion_penalty, deletion_penalty)
         self.name, self.sha256 = name, sha256
         self.insertion_penalty, self.deletion_penalty = insertion_penalty, deletion_penalty
         self.labeller = labeller
@@ -67,16 +66,16 @@ class SearchMethod:
         beams: int = DEFAULT_BEAMS,
         pruning: Pruning | None = None,
     ) -> SearchMethod:
-        """Loads a model directory of one of the `KINDS`; what is not given is the model's own."""
+        """Loads a model directory; what is not given is the model's own."""
         model, labeller, sha256 = load_networks(files)
-        fitted = files.config["penalties"]
+        insertion_penalty, deletion_penalty = penalties_in_force(files.config, insertion_penalty, deletion_penalty)
         return cls(
             model,
             labeller,
             name=files.name,
             sha256=sha256,
-            insertion_penalty=fitted["insertion"] if insertion_penalty is None else insertion_penalty,
-            deletion_penalty=fitted["deletion"] if deletion_penalty is None else deletion_penalty,
+            insertion_penalty=insertion_penalty,
+            deletion_penalty=deletion_penalty,
             beams=beams,
             pruning=Pruning() if pruning is None else pruning,
             language_weight=files.config.get("language_weight", 1.0),
@@ -84,13 +83,9 @@ class SearchMethod:
 
     @property
     def identity(self) -> str:
-        pruning = self.search.pruning
-        return (
-            f"{self.name}@{self.sha256[:16]} insertion_penalty={self.insertion_penalty:g} "
-            f"deletion_penalty={self.deletion_penalty:g} beams={self.search.beams} "
-            f"language_weight={self.search.language_weight:g} "
-            f"pruning={pruning.skip_hopeless},{pruning.margin},{pruning.same_bits}"
-        )
+        search = self.search
+        settings = search_settings(search.language_weight, search.beams, search.pruning)
+        return model_identity(self.name, self.sha256, self.insertion_penalty, self.deletion_penalty, **settings)
 
     @property
     def context(self) -> int:
@@ -125,14 +120,14 @@ class SearchMethod:
 
 def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
     """The language model, the labels if there are any, and one sha256 for all of them."""
-    kind = files.config.get("kind")
-    if kind == "combination":
+    if files.config.get("kind") == "combination":
         return _load_combination(files)
-    if kind not in KINDS:
-        raise ModelError(f"{files.name}: a model of kind {kind!r} cannot be searched with: expected {', '.join(KINDS)}")
+    if "uni" not in files.config:
+        kind = files.config.get("kind")
+        raise ModelError(f"{files.name}: a model of kind {kind!r} cannot be searched with: it has no language model")
     vocabulary = Vocabulary(files.config["vocabulary"])
     model = UniModel(vocabulary, NetworkSize(**files.config["uni"]), files.weights)
-    if kind == "uni":
+    if "bid" not in files.config:
         return model, None, files.sha256
     return model, BidModel(vocabulary, NetworkSize(**files.config["bid"]), files.weights), files.sha256
 
@@ -147,19 +142,13 @@ def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str
             f"{files.name}: labels come from {labels.name}, a {labels.config.get('kind')!r}: expected FAST"
         )
     fast = FastModel(FastConfig.from_json(labels.config["network"]), labels.weights)
-    return model, fast, _together(files.sha256, language.sha256, labels.sha256)
+    return model, fast, combined_sha256(files.sha256, language.sha256, labels.sha256)
 
 
 def _referred(files: ModelFiles, key: str) -> ModelFiles:
     if key not in files.config:
         raise ModelError(f"{files.name}: config.json names no {key!r}: expected a shipped model or a model directory")
     return load_model(files.config[key])
-
-
-def _together(*digests: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def network_config(model: UniModel, labels: BidModel | None = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from respace.gaps import Codes
 from respace.noise.confusions import Confusion, ConfusionTable, read_confusions
 from respace.noise.gap_model import GapModel
+from respace.storage.publish import publish_bytes
 
 OCR_FILE = "ocr.json"
 GAP_MODEL_FILE = "gap_model.json"
@@ -142,7 +143,7 @@ def write_json(directory: str | Path, name: str, data: Mapping[str, Any]) -> Pat
         for key, value in data.items()
     ]
     path = Path(directory) / name
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    publish_bytes(str(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
     return path
 
 

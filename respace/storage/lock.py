@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import secrets
 import socket
@@ -21,6 +22,7 @@ from typing import Any
 from respace.storage.errors import UserError
 from respace.storage.files import filesystem, is_local, join_url, remove
 
+_LOG = logging.getLogger(__name__)
 LOCK_NAME = "_run.lock"
 RENEW_SECONDS = 60.0
 DEAD_AFTER_SECONDS = 300.0
@@ -102,7 +104,10 @@ def _remote_lock(output: str) -> Iterator[None]:
 
     def renew() -> None:
         while not finished.wait(RENEW_SECONDS):
-            store.pipe_file(path, content())
+            try:
+                store.pipe_file(path, content())
+            except Exception as error:  # every store has its own; the next try may succeed, and the lock is still ours
+                _LOG.warning("the lock of %s could not be renewed (%s); trying again", output, error)
 
     renewer = threading.Thread(target=renew, name="respace-run-lock", daemon=True)
     renewer.start()

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.evaluate import PAPER_METHODS, format_tables, main
+from pipelines.evaluate import PAPER_METHODS, cut_slices, format_tables, main
 from respace.metrics import Counts, Score
 from respace.repairer import Decision, GivenSequence, Method
-from transforms.evaluation import to_counts
+from transforms.evaluation import describe_benchmarks, to_counts
 
 
 class PutSpacesEverywhere:
@@ -109,3 +109,38 @@ def test_tables() -> None:
 def test_rows_of_the_paper() -> None:
     assert PAPER_METHODS[0] == "do_nothing"
     assert "bid_plus_the_one" in PAPER_METHODS
+
+
+def test_changed_correct_text_is_not_the_same_benchmark(
+    benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]
+    assert main([*arguments, "--local_workers", "1"]) == 0
+    correct = benchmarks / "Wiki" / "correct.txt"
+    correct.write_text(correct.read_text().replace("the cat", "th ecat"))
+    assert main([*arguments, "--local_workers", "1"]) == 1
+    assert "was written with different settings: benchmark was" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reason", ["limit", "bad file"])
+def test_predictions_are_whole_or_left_out(
+    benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    arguments = ["--input", str(benchmarks / "Wiki"), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]
+    arguments += ["--slice_sequences", "2", "--local_workers", "1", "--on_bad_file", "skip"]
+    if reason == "limit":
+        arguments += ["--limit", "1"]
+    else:
+        correct = benchmarks / "Wiki" / "correct.txt"
+        correct.write_text(correct.read_text().replace("a b", "a c"))
+    assert main(arguments) == 0
+    assert "do_nothing on Wiki: left out" in capsys.readouterr().out
+    assert not (tmp_path / "out" / "Wiki" / "predictions").exists()
+
+
+def test_the_estimate_of_the_time_left_knows_how_many_sequences_there_are(benchmarks: Path) -> None:
+    found = describe_benchmarks([str(benchmarks)])
+    whole = sum(piece.size for piece in cut_slices(found, ["do_nothing"], None, 500))
+    part = sum(piece.size for piece in cut_slices(found, ["do_nothing"], 1, 500))
+    assert whole == sum((benchmarks / name / "corrupt.txt").stat().st_size for name in ("ACL", "Wiki"))
+    assert 0 < part < whole / 3

@@ -256,3 +256,34 @@ def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "out", "--on_bad_file", "skip") == 0
     assert re.search(r"unreadable files +1\n", capsys.readouterr().out)
     assert len(parquet_rows(tmp_path / "out")) == len(texts)
+
+
+def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
+    write_input(tmp_path / "in")
+    assert run(tmp_path, "out", "--num_shards", "2") == 0
+    # As after a kill between the last shard and the clearing up.
+    left_over = tmp_path / "out" / "_scattered" / "scatter" / "0.parquet" / "00000.arrow"
+    left_over.parent.mkdir(parents=True, exist_ok=True)
+    left_over.write_bytes(b"left over")
+    before = sorted(path for path in (tmp_path / "out").rglob("*"))
+    assert run(tmp_path, "out", "--num_shards", "2", "--dry_run") == 0
+    assert sorted(path for path in (tmp_path / "out").rglob("*")) == before
+
+
+def test_other_contents_of_the_noise_are_other_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import shutil
+
+    from respace.noise.parameters import DEFAULTS
+
+    write_input(tmp_path / "in", files=1)
+    shutil.copytree(DEFAULTS, tmp_path / "noise")
+    (tmp_path / "recipe.json").write_text(json.dumps({"parameters": str(tmp_path / "noise")}))
+    arguments = ("--num_shards", "1", "--recipe", str(tmp_path / "recipe.json"))
+    assert run(tmp_path, "out", *arguments) == 0
+    (tmp_path / "noise" / "ocr.json").touch()
+    assert run(tmp_path, "out", *arguments) == 0
+    assert "all 1 shards are done" in capsys.readouterr().out
+    content = (tmp_path / "noise" / "ocr.json").read_text()
+    (tmp_path / "noise" / "ocr.json").write_text(content.replace('"hyphenation_rate":0.', '"hyphenation_rate":0.1'))
+    assert run(tmp_path, "out", *arguments) == 1
+    assert "was written with different settings: input was" in capsys.readouterr().err

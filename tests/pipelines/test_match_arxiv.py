@@ -259,3 +259,14 @@ def test_real_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     share = float(printed.split("matched prose")[1].split("(")[1].split(" %")[0])
     assert share > (50 if _is_there("poppler") else 100 / 3)
     assert re.search(r"dead letters +0\n", printed)
+
+
+def test_overwrite_leaves_no_shard_of_an_earlier_run(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--input", papers, "--output", tmp_path / "out", "--source_only"]
+    assert run(capsys, *arguments, "--documents_per_shard", "1")[0] == 0
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 3
+    assert run(capsys, *arguments, "--overwrite")[0] == 0
+    assert [path.name for path in (tmp_path / "out").glob("*.parquet")] == ["documents-00000.parquet"]
+    assert len(list((tmp_path / "out/_manifest").glob("*.json"))) == 1

@@ -102,7 +102,7 @@ def test_the_same_text_gets_the_same_errors_in_another_collection() -> None:
 
 
 def test_pairs_that_are_none() -> None:
-    with pytest.raises(ValueError, match="sequence 2: corrupt and correct text differ in more than their spaces"):
+    with pytest.raises(ValueError, match="line 2: corrupt and correct text differ in more than their spaces"):
         from_pairs(["a b", "c d"], ["ab", "ce"])
     with pytest.raises(ValueError, match="1 corrupt and 2 correct sequences"):
         from_pairs(["a"], ["a", "b"])
@@ -111,3 +111,9 @@ def test_pairs_that_are_none() -> None:
 def test_no_noise_for_real_errors() -> None:
     with pytest.raises(ValueError, match=r"arXiv\.pdftotext: no noise is injected"):
         recipe("arXiv.pdftotext")
+
+
+def test_misspellings_in_both_halves_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("respace.benchmarks.in_half", lambda collection, half: collection)
+    with pytest.raises(ValueError, match="are in both halves"):
+        check_halves(None)

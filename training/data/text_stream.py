@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 
 from models.paper.vocabulary import Vocabulary
 from respace.gaps import Bits
-from respace.noise import Corrupted, Recipe, corrupt
+from respace.noise import NOISE_KINDS, Corrupted, Recipe, corrupt
+from respace.noise.recipe import CHARACTER_KINDS
 from training.data.corpora import Corpus, Source, block
 
 BLOCK_ROWS = 1024
-NO_SPACE_ERRORS: dict[str, Any] = {
-    f"spaces_{kind}": 0.0 for kind in ("light", "spans", "bursts", "pdf", "every", "none")
-}
+NO_SPACE_ERRORS: dict[str, Any] = {f"spaces_{kind}": 0.0 for kind in NOISE_KINDS if kind != "clean"}
 
 
 def clean_recipe() -> Recipe:
     """Text as it is."""
-    others: dict[str, Any] = dict.fromkeys(("characters_ocr", "characters_human", "characters_mixed"), 0.0)
+    others: dict[str, Any] = {f"characters_{kind}": 0.0 for kind in CHARACTER_KINDS if kind != "clean"}
     return Recipe(characters_clean=1.0, spaces_clean=1.0, **others, **NO_SPACE_ERRORS)
 
 

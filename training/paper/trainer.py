@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from models.paper.bid import bid_shapes, gap_logits
 from models.paper.lstm import NetworkSize, Tensors
 from models.paper.uni import sequence_logits, uni_shapes
 from models.paper.vocabulary import Vocabulary
+from respace.storage.publish import publish
 from training.data.text_stream import Piece, TextBatch, pad
 
 Kind = Literal["uni", "bid"]
@@ -136,9 +136,9 @@ class PaperTrainer:
             for kind in ("variables", "first", "second")
             for name, variable in getattr(self, kind).items()
         }
-        temporary = path.with_suffix(".writing.npz")
-        np.savez(temporary, state=np.array([self.step, self.block, self.characters, self.seconds]), **arrays)
-        os.replace(temporary, path)
+        state = np.array([self.step, self.block, self.characters, self.seconds])
+        with publish(str(path)) as temporary, open(temporary, "wb") as stream:
+            np.savez(stream, allow_pickle=False, state=state, **arrays)
 
     def restore(self, path: Path) -> None:
         """Takes up a checkpoint.

@@ -11,6 +11,7 @@ pdfminer).
 from __future__ import annotations
 
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -22,8 +23,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from respace.storage.errors import BadOption
+from transforms.arxiv.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
+_POPPLER_ERROR, _POPPLER_PASSWORD = 1, "Incorrect password"
 _MODULES = {"pypdfium2": "pypdfium2", "pdfminer": "pdfminer"}
 
 
@@ -81,9 +84,10 @@ def extract_text(pdf: bytes, backend: str, limits: PdfLimits | None = None) -> s
             stream.write(pdf)
         command = [sys.executable, "-m", "transforms.arxiv.pdf_process", backend]
         command += [str(limits.memory_bytes), str(limits.seconds), path]
+        before = _children_seconds()
         output, errors, code = _run_limited(command, limits)
     if code:
-        raise PdfError(_explain(errors, code))
+        raise PdfError(_explain(errors, code, _children_seconds() - before, limits))
     text = output.decode("utf-8", "replace")
     if not text.strip():
         raise PdfError("it holds no text: scanned pages need OCR first")
@@ -136,13 +140,22 @@ def _run_limited(command: list[str], limits: PdfLimits) -> tuple[bytes, bytes, i
     return bytes(found["out"]), bytes(found["err"]), code
 
 
-def _explain(errors: bytes, code: int) -> str:
+def _explain(errors: bytes, code: int, processor_seconds: float, limits: PdfLimits) -> str:
     said = errors.decode("utf-8", "replace").strip().splitlines()
     last = said[-1][:300] if said else ""
-    if any("password" in line.lower() or "encrypted" in line.lower() for line in said):
+    # Poppler has one exit code for all its errors, and says in words that a password is needed.
+    if code == ENCRYPTED or (code == _POPPLER_ERROR and last.endswith(_POPPLER_PASSWORD)):
         return "it is encrypted and needs a password"
-    if code == -signal.SIGXCPU or code == -signal.SIGKILL:
+    if code == -signal.SIGXCPU or (code == -signal.SIGKILL and processor_seconds >= round(limits.seconds)):
         return "extraction was stopped by the limit on its time"
-    if any("memory" in line.lower() for line in said) or code in (-signal.SIGABRT, -signal.SIGSEGV):
+    if code == -signal.SIGKILL:
+        return "extraction was killed, most often because the machine's memory ran out. Fewer --local_workers need less"
+    if code in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):
         return f"extraction ran out of memory or crashed (exit code {code}): {last}"
     return f"it cannot be read (exit code {code}): {last}"
+
+
+def _children_seconds() -> float:
+    """Processor time of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -10,6 +10,10 @@ import resource
 import sys
 from collections.abc import Iterator
 
+# What the process says by its exit code, so that nobody need understand its messages.
+ENCRYPTED, OUT_OF_MEMORY = 71, 72
+_PDFIUM_PASSWORD = 4  # FPDF_ERR_PASSWORD
+
 
 def _extract_with_pdfium(path: str) -> Iterator[str]:
     import pypdfium2
@@ -37,8 +41,18 @@ def _main(backend: str, memory_bytes: str, seconds: str, path: str) -> None:
     try:
         for text in extract(path):
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\f")
-    except Exception as error:  # without the traceback, whose lines of code speak of passwords and memory
-        sys.exit(f"{type(error).__name__}: {error}")
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)  # one line, without the stack
+        sys.exit(ENCRYPTED if _needs_password(error) else 1)
+
+
+def _needs_password(error: Exception) -> bool:
+    if getattr(error, "err_code", None) == _PDFIUM_PASSWORD:
+        return True
+    pdfminer = sys.modules.get("pdfminer.pdfdocument")
+    return pdfminer is not None and isinstance(error, pdfminer.PDFEncryptionError | pdfminer.PDFPasswordIncorrect)
 
 
 if __name__ == "__main__":

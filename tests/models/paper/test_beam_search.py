@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from models.paper.beam_search import FULL_SEARCH, BeamSearch, Found, Pruning
+from models.paper.beam_search import BeamSearch, Found
 from models.paper.lstm import NetworkSize, first_weights
+from models.paper.pruning import FULL_SEARCH, Pruning
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
 from tests.models.paper.reference_search import LanguageModel, reference_search

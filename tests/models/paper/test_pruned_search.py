@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.files import load_model, shipped_models
-from models.paper.beam_search import FULL_SEARCH, Pruning
+from models.paper.pruning import FULL_SEARCH, Pruning
 from models.paper.search import SearchMethod
 from respace.benchmarks import read_benchmarks
 from tests.shared_data import SHARED

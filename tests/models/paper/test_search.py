@@ -12,10 +12,11 @@ import pytest
 
 from models.files import ModelError, load_model, save_model
 from models.methods import fitted_penalties, load_method, method_identity
-from models.paper.beam_search import FULL_SEARCH, BeamSearch
+from models.paper.beam_search import BeamSearch
 from models.paper.bid import CONTEXT, WINDOW, bid_shapes
 from models.paper.look_ahead_penalties import LookAhead
 from models.paper.lstm import NetworkSize, first_weights
+from models.paper.pruning import FULL_SEARCH
 from models.paper.search import SearchMethod, load_networks
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
@@ -138,7 +139,8 @@ def test_model_directories(tmp_path: Path, kind: str) -> None:
     assert (loaded.labeller is not None) == (kind == "bid")
     assert load_method(path, 0.0, 7.0).identity != loaded.identity
     assert fitted_penalties(path) == {"Wiki": {"insertion": 3.0, "deletion": 4.0}}
-    assert load_model(path).sha256 in method_identity(path)
+    assert load_model(path).sha256[:16] in method_identity(path)
+    assert method_identity(path) == loaded.identity
 
 
 def test_bid_adds_labels(tmp_path: Path) -> None:

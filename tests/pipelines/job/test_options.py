@@ -140,3 +140,14 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str], tmp_path: P
         "--max_error_fraction",
     ):
         assert flag in shown
+
+
+@pytest.mark.parametrize("runner", ["FlinkRunner", "SparkRunner", "apache_beam.runners.direct.DirectRunner"])
+def test_unknown_options_are_refused_on_every_runner(runner: str) -> None:
+    with pytest.raises(BadOption, match="--penguins=4: neither this job nor Beam knows this option"):
+        check_beam_arguments(parse("--runner", runner, "--penguins=4"))
+
+
+def test_a_runner_that_is_not_there() -> None:
+    with pytest.raises(BadOption, match=r"--runner=no\.such\.Runner: No module named 'no'"):
+        check_beam_arguments(parse("--runner", "no.such.Runner"))

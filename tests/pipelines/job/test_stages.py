@@ -12,7 +12,7 @@ import pytest
 from pipelines.job.options import JobOptions
 from pipelines.job.stages import Stage, run_stage
 from respace.storage.errors import BadFile, UserError
-from transforms.shards.contract import Fingerprint
+from transforms.shards.contract import Fingerprint, fingerprint_of
 
 
 @dataclass(frozen=True)
@@ -56,3 +56,20 @@ def test_bad_files_follow_on_bad_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "warning: left out: a.gz: was it cut short?\n" in capsys.readouterr().err
     assert run(tmp_path, bad, "skip").failed == {"try/a": "a.gz: was it cut short?"}
     assert "warning" not in capsys.readouterr().err
+
+
+def test_the_names_of_shards_are_in_the_folder_of_their_stage(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the shard other/a is not in the stage's folder try/"):
+        Stage(title="trying", work=Raise(BadFile(""), str(tmp_path)), shards=[Shard("other/a")], folder="try")
+
+
+def test_progress_is_shown_with_one_worker_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path, BadFile("a.gz: truncated"), "skip")
+    assert "1/1 shards" in capsys.readouterr().err
+
+
+def test_every_fingerprint_has_the_versions_of_code_and_rules(tmp_path: Path) -> None:
+    from respace.version import VERSION
+
+    work = Raise(BadFile(""), str(tmp_path))
+    assert fingerprint_of(work, Shard("a")) == {"code": f"respace {VERSION}", "rules": 1}

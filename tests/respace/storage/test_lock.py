@@ -78,3 +78,25 @@ def test_an_object_store_lock_is_renewed(monkeypatch: pytest.MonkeyPatch) -> Non
         deadline = time.monotonic() + 30
         while json.loads(store.cat_file(path))["renewed"] == first:
             assert time.monotonic() < deadline, "the lock was not renewed"
+
+
+def test_a_write_that_fails_does_not_end_the_renewing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RENEW_SECONDS", 0.01)
+    store = fsspec.filesystem("memory")
+    path = f"/locked/failing/{LOCK_NAME}"
+    write = type(store).pipe_file
+    failures: list[int] = []
+
+    def fail_three_times(self: object, *arguments: object, **options: object) -> None:
+        if options.get("mode") != "create" and len(failures) < 3:
+            failures.append(1)
+            raise OSError("the store is away")
+        write(self, *arguments, **options)
+
+    monkeypatch.setattr(type(store), "pipe_file", fail_three_times)
+    with run_lock("memory://locked/failing"):
+        first = json.loads(store.cat_file(path))["renewed"]
+        deadline = time.monotonic() + 30
+        while json.loads(store.cat_file(path))["renewed"] == first:
+            assert time.monotonic() < deadline, "the lock was not renewed after a failed write"
+    assert len(failures) == 3

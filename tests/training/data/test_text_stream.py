@@ -11,9 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from models.paper.vocabulary import Vocabulary
-from respace.noise import corrupt
+from respace.noise import NOISE_KINDS, corrupt
 from training.data.corpora import Source
-from training.data.text_stream import TextStreamConfig, clean_recipe, cut, group, noisy_recipe, text_batches
+from training.data.text_stream import (
+    NO_SPACE_ERRORS,
+    TextStreamConfig,
+    clean_recipe,
+    cut,
+    group,
+    noisy_recipe,
+    text_batches,
+)
 
 VOCABULARY = Vocabulary(" abcdefghijklmnopqrstuvwxyz.")
 
@@ -96,3 +104,8 @@ def test_recipes_have_no_space_errors() -> None:
     assert decode(VOCABULARY.encode(corrupt(texts[:1], ["a"], clean_recipe(), 1).characters)) == texts[0].replace(
         " ", ""
     )
+
+
+def test_every_kind_of_space_noise_is_left_out() -> None:
+    assert set(NO_SPACE_ERRORS) == {f"spaces_{kind}" for kind in NOISE_KINDS} - {"spaces_clean"}
+    assert clean_recipe().space_weights == noisy_recipe().space_weights == [1.0, *[0.0] * (len(NOISE_KINDS) - 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -14,10 +15,12 @@ from transforms.arxiv.pdf import (
     BACKENDS,
     PdfError,
     PdfLimits,
+    _explain,
     _is_there,
     choose_backend,
     extract_text,
 )
+from transforms.arxiv.pdf_process import OUT_OF_MEMORY
 
 LINES = ["A line of the first paragraph, which is", "ended by this one.", "", "Another paragraph, F (R, T ) too."]
 
@@ -117,3 +120,11 @@ def _commands() -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_killed_extractor_is_not_always_blamed_on_time() -> None:
+    limits = PdfLimits(seconds=10)
+    assert "limit on its time" in _explain(b"", -signal.SIGXCPU, 10.0, limits)
+    assert "limit on its time" in _explain(b"", -signal.SIGKILL, 11.0, limits)
+    assert "memory ran out" in _explain(b"", -signal.SIGKILL, 0.5, limits)
+    assert "ran out of memory" in _explain(b"MemoryError", OUT_OF_MEMORY, 0.5, limits)
