@@ -74,7 +74,7 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
     if kind == "fast" or kind in _SEARCHES:
         import_tensorflow()
     if kind == "fast":
-        from models.fast.network import FastMethod
+        from models.fast.method import FastMethod
 
         return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
     if kind in _SEARCHES:
