@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.fast.inputs import LOOKS_AHEAD
+from models.fast.joint import JointWeights
 from models.fast.model import FastModel
 from models.fast.network import FastConfig
 from models.files import ModelFiles, load_model
@@ -58,7 +58,11 @@ class FastMethod:
     ) -> FastMethod:
         fitted = files.config["penalties"]
         return cls(
-            FastModel(FastConfig.from_json(files.config["network"]), files.weights),
+            FastModel(
+                FastConfig.from_json(files.config["network"]),
+                files.weights,
+                JointWeights(**files.config.get("joint", {})),
+            ),
             files.name,
             files.sha256,
             fitted["insertion"] if insertion_penalty is None else insertion_penalty,
@@ -74,7 +78,7 @@ class FastMethod:
 
     @property
     def context(self) -> int:
-        return self.model.config.context + LOOKS_AHEAD + COMPANY_REACH
+        return self.model.context + COMPANY_REACH
 
     def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
         return [

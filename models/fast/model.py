@@ -10,7 +10,9 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
-from models.fast.inputs import Inputs, inputs_of
+from models.fast.inputs import LOOKS_AHEAD, Inputs, inputs_of, quotes_told_apart
+from models.fast.joint import LONGEST_STRETCH, JointWeights, joint_logits
+from models.fast.language_model import LanguageModel
 from models.fast.network import LENGTH_STEP, FastConfig, dense_shapes, logits
 from models.files import ModelError, Weights
 from respace.repairer import GivenSequence
@@ -36,7 +38,13 @@ def quantise_table(config: FastConfig, table: NDArray[np.float32]) -> Weights:
 class FastModel:
     """Gives logits for sequences of any length."""
 
-    def __init__(self, config: FastConfig, weights: Weights):
+    def __init__(self, config: FastConfig, weights: Weights, joint: JointWeights | None = None):
+        """
+        Args:
+            config: the shape of the network.
+            weights: of the network, and the dictionary; the language model, if there is one.
+            joint: how much the language model counts.
+        """
         wanted = {name: list(shape) for name, shape in dense_shapes(config).items()}
         wanted["table"] = [config.features.rows, config.row_width]
         for name, shape in wanted.items():
@@ -45,6 +53,8 @@ class FastModel:
                 raise ModelError(f"weights hold {found} for {name!r}, the configuration expects {shape}")
         self.config = config
         self.dictionary = Dictionary.from_weights(weights)
+        self.language_model = LanguageModel.from_weights(weights)
+        self.joint = joint or JointWeights()
         self._table = tf.constant(weights["table"])
         features = config.features
         tables = [*range(len(features.ngrams) + len(features.straddles) + 1)] + [
@@ -66,7 +76,35 @@ class FastModel:
         looked_up = tf.cast(tf.gather(self._table, rows), tf.float32) * self._scales
         return logits(self.config, self._dense, looked_up, characters, bits, evidence)[-1]
 
+    @property
+    def context(self) -> int:
+        """How far a decision looks to either side."""
+        return self.config.context + LOOKS_AHEAD + (LONGEST_STRETCH if self.language_model else 0)
+
     def sequence_logits(self, sequences: Sequence[GivenSequence]) -> list[NDArray[np.float32]]:
+        """Logits of sequences, after the language model was heard."""
+        logits = self.network_logits(sequences)
+        return logits if self.language_model is None else self.hear_language_model(sequences, logits)
+
+    def hear_language_model(
+        self, sequences: Sequence[GivenSequence], logits: Sequence[NDArray[np.float32]]
+    ) -> list[NDArray[np.float32]]:
+        if self.language_model is None:
+            raise ValueError("this model has no language model: expected one that was counted (training.count_ngrams)")
+        if not sequences:
+            return []
+        characters = np.concatenate([np.append(one.characters.astype(np.int32), 0) for one in sequences])
+        starts = np.concatenate([np.append(_line_starts(one), False) for one in sequences])
+        together = joint_logits(
+            self.language_model,
+            self.joint,
+            quotes_told_apart(characters, starts),
+            np.concatenate([np.append(one, np.float32(0)) for one in logits]),
+        )
+        ends = np.cumsum([len(one) + 1 for one in logits])
+        return [together[end - len(one) - 1 : end - 1] for one, end in zip(logits, ends, strict=True)]
+
+    def network_logits(self, sequences: Sequence[GivenSequence]) -> list[NDArray[np.float32]]:
         """Logits of sequences of any length: cut into windows, sorted by length, run in full batches, put back."""
         out = [np.zeros(len(sequence.bits), dtype=np.float32) for sequence in sequences]
         inputs = self.inputs(sequences)
