@@ -1,7 +1,8 @@
-"""Model directories: ``config.json``, ``weights.safetensors``, and ``SHA256SUMS`` over both.
+"""Model directories: ``config.json``, ``weights.safetensors``, and ``SHA256SUMS`` over all files.
 
-Networks are built in code; a directory holds numbers and settings, nothing that runs. Directories are local or remote
-(anything fsspec reads), or ship with Respace and are known by name.
+What a model counted instead of learning it may lie in files of its own, one for each prefix of `APART`. Networks are
+built in code; a directory holds numbers and settings, nothing that runs. Directories are local or remote (anything
+fsspec reads), or ship with Respace and are known by name.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from respace.storage.publish import publish_bytes
 
 FORMAT = 1
 CONFIG, WEIGHTS, SUMS = "config.json", "weights.safetensors", "SHA256SUMS"
+# Weights whose names begin like this are written to a file of that name.
+APART = ("language_model",)
 Weights = dict[str, NDArray[Any]]
 
 _SHIPPED = Path(__file__).parent / "pretrained"
@@ -62,10 +65,13 @@ def locate(model: str) -> str:
 def save_model(directory: str | Path, config: dict[str, Any], weights: Weights) -> str:
     """Writes a model directory and returns its sha256. The sums are written last: without them it does not load."""
     remove(join_url(str(directory), SUMS))
-    contents = {
-        CONFIG: (json.dumps({"format": FORMAT} | config, indent=2) + "\n").encode(),
-        WEIGHTS: safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in weights.items()}),
-    }
+    contents = {CONFIG: (json.dumps({"format": FORMAT} | config, indent=2) + "\n").encode()}
+    parts: dict[str, Weights] = {WEIGHTS: {}}
+    for name, array in weights.items():
+        prefix = name.partition("/")[0]
+        file = f"{prefix}.safetensors" if prefix in APART else WEIGHTS
+        parts.setdefault(file, {})[name] = np.ascontiguousarray(array)
+    contents |= {file: safetensors.numpy.save(part) for file, part in parts.items()}
     for file, content in contents.items():
         publish_bytes(join_url(str(directory), file), content)
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {file}\n" for file, content in contents.items())
@@ -89,6 +95,8 @@ def load_model(model: str) -> ModelFiles:
     for file in (CONFIG, WEIGHTS):
         if file not in expected:
             raise ModelError(f"{directory}/{SUMS} has no line for {file}: copy the model directory again")
+    known = [CONFIG, WEIGHTS, *(f"{prefix}.safetensors" for prefix in APART)]
+    for file in (file for file in known if file in expected):
         contents[file] = _read(directory, file, expected[file])
         found = hashlib.sha256(contents[file]).hexdigest()
         if found != expected[file]:
@@ -102,7 +110,12 @@ def load_model(model: str) -> ModelFiles:
     return ModelFiles(
         name=config.get("name", Path(directory).name),
         config=config,
-        weights=safetensors.numpy.load(contents[WEIGHTS]),
+        weights={
+            name: array
+            for file, content in contents.items()
+            if file != CONFIG
+            for name, array in safetensors.numpy.load(content).items()
+        },
         sha256=hashlib.sha256(sums.encode()).hexdigest(),
     )
 

@@ -34,7 +34,7 @@ class Kind:
 
 def _fast(files: ModelFiles, insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
     import_tensorflow()
-    from models.fast.network import FastMethod
+    from models.fast.method import FastMethod
 
     return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
 

@@ -27,11 +27,19 @@ _HYPHENS = np.array([ord("-"), 0x00AD, 0x2010], dtype=np.uint32)
 
 @dataclass(frozen=True, slots=True)
 class GivenSequence:
-    """What a method repairs: code points of the characters, the given gap bits, and whether all spaces were lost."""
+    """What a method repairs.
+
+    Attributes:
+        characters: their code points.
+        bits: the given gap bits.
+        lost_all_spaces: whether they were all lost.
+        line_starts: which characters begin a line, if it has several.
+    """
 
     characters: Codes
     bits: Bits
     lost_all_spaces: bool = False
+    line_starts: Bits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +181,7 @@ class _Plan:
 
     def given(self, piece: _Piece) -> GivenSequence:
         read = slice(piece.start, piece.stop)
-        return GivenSequence(self.characters[read], self.given_bits[read], self.lost_all_spaces)
+        return GivenSequence(self.characters[read], self.given_bits[read], self.lost_all_spaces, self.protected[read])
 
     def accept(self, piece: _Piece, decision: Decision) -> None:
         inside = slice(piece.keep_start - piece.start, piece.keep_stop - piece.start)

@@ -89,7 +89,7 @@ def main() -> None:
     from models.tensorflow import import_tensorflow
 
     import_tensorflow()
-    from models.fast.network import FastMethod
+    from models.fast.method import FastMethod
 
     try:
         files = load_model(options.model)

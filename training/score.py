@@ -20,7 +20,7 @@ from respace.metrics import Score, score_bits
 from training.penalties import Penalties, accuracy_grid, best
 
 if TYPE_CHECKING:
-    from models.fast.network import FastModel
+    from models.fast.model import FastModel
 
 Logits = list[NDArray[np.float32]]
 
@@ -72,7 +72,7 @@ def score_fast(model: FastModel, benchmarks: Sequence[Benchmark], penalties: Pen
 
 
 def _judged_logits(model: FastModel, benchmark: Benchmark) -> Logits:
-    from models.fast.network import in_company
+    from models.fast.method import in_company
 
     logits = model.sequence_logits(benchmark.given)
     return [in_company(given.bits, values) for given, values in zip(benchmark.given, logits, strict=True)]
@@ -121,7 +121,7 @@ def main() -> None:
     from models.tensorflow import import_tensorflow
 
     import_tensorflow()
-    from models.fast.network import FastMethod
+    from models.fast.method import FastMethod
 
     try:
         benchmarks = read_benchmarks(options.benchmarks, options.sequences)

@@ -22,10 +22,12 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
-from models.fast.network import MIXED, FastConfig, FastModel, dense_shapes, logits, quantise_table
+from models.fast.model import FastModel, quantise_table
+from models.fast.network import MIXED, PLAIN, FastConfig, dense_shapes, has_bfloat16, logits
 from models.files import ModelFiles, Weights, load_model, save_model
 from respace.benchmarks import Benchmark, read_benchmarks
 from respace.noise import Recipe
+from respace.noise.typos import codespell_typos, in_half, read_typos
 from training.data.background import InBackground
 from training.data.corpora import Corpus, Source
 from training.data.stream import Batch, StreamConfig, batches
@@ -43,14 +45,21 @@ class TrainConfig:
     network: FastConfig = dataclasses.field(default_factory=FastConfig)
     recipe: Recipe = dataclasses.field(default_factory=Recipe.training)
     layout_share: float = 0.04
-    windows: int = 64
-    length: int = 192
+    windows: int = 48
+    length: int = 256
     seed: int = 1
     learning_rate: float = 1.5e-3
     warmup_steps: int = 200
     table_learning_rate: float = 0.03
     table_first_accumulator: float = 0.01
-    dictionary_words: int = 500_000
+    dictionary_words: int = 2_000_000
+    # Words that were counted elsewhere, and text whose words are counted beside them; without either, all sources are.
+    word_lists: tuple[str, ...] = ()
+    dictionary_sources: tuple[Source, ...] = ()
+    exit_loss: float = 0.3  # weight of the exit's loss
+    error_weight: float = 1.0  # of gaps that are wrong as given
+    planned_characters: float = 1e9  # the learning rate falls over so many
+    last_rate: float = 0.1  # to this share of what it was
     # Adagrad's steps die out; forgetting old gradients keeps them alive.
     table_forgetting: float = 0.92  # every 100 steps
     average: float = 0.998  # of the dense weights, what is scored and written
@@ -59,6 +68,10 @@ class TrainConfig:
     def read(cls, path: str) -> TrainConfig:
         values = json.loads(Path(path).read_text())
         values["sources"] = tuple(Source.from_json(source) for source in values["sources"])
+        values["dictionary_sources"] = tuple(
+            Source.from_json(source) for source in values.get("dictionary_sources", ())
+        )
+        values["word_lists"] = tuple(values.get("word_lists", ()))
         if "network" in values:
             values["network"] = FastConfig.from_json(FastConfig().to_json() | values["network"])
         if "recipe" in values:
@@ -71,6 +84,7 @@ class TrainConfig:
             recipe=self.recipe,
             features=self.network.features,
             dictionary=dictionary,
+            evidence_kinds=self.network.evidence_kinds,
             layout_share=self.layout_share,
             windows=self.windows,
             length=self.length,
@@ -96,6 +110,9 @@ class Trainer:
         self.second = {name: tf.Variable(tf.zeros(shape)) for name, shape in shapes.items()}
         self.step, self.block, self.characters, self.seconds = 0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
+        self._arithmetic = MIXED if has_bfloat16() else PLAIN
+        # Where XLA fuses what lies between the convolutions, it cannot compile the whole.
+        self._dense_step = tf.function(self._step_dense_weights, jit_compile=self._arithmetic is PLAIN)
 
     def train(self, batch: Batch, rate: float) -> tf.Tensor:
         """One step; ``rate`` scales both learning rates. Returns the mean loss per gap."""
@@ -105,6 +122,7 @@ class Trainer:
             self.block = batch.block + 1
         if self.step % 100 == 0:
             self.accumulator.assign(self.accumulator * self.config.table_forgetting)
+        rate *= self.planned_rate()
         warm = min(1.0, self.step / self.config.warmup_steps)
         return self._train(
             tf.constant(batch.rows),
@@ -117,6 +135,11 @@ class Trainer:
             tf.constant(rate * warm * self.config.learning_rate, tf.float32),
             tf.constant(rate * self.config.table_learning_rate, tf.float32),
         )
+
+    def planned_rate(self) -> float:
+        """The share of the learning rate that the plan leaves at this point."""
+        done = min(1.0, self.characters / self.config.planned_characters)
+        return 1 - (1 - self.config.last_rate) * done
 
     @tf.function
     def _train(self, rows, characters, given, evidence, true, counts, step, rate, table_rate):  # type: ignore[no-untyped-def]
@@ -132,17 +155,21 @@ class Trainer:
         )
         return loss
 
-    def _dense_step(self, looked_up, characters, given, evidence, true, counts, step, rate):  # type: ignore[no-untyped-def]
+    def _step_dense_weights(self, looked_up, characters, given, evidence, true, counts, step, rate):  # type: ignore[no-untyped-def]
         names = list(self.dense)
         with tf.GradientTape() as tape:
             tape.watch(looked_up)
-            values = logits(self.config.network, self.dense, looked_up, characters, given, evidence, MIXED)
-            losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=true, logits=values) * counts
-            total = tf.reduce_sum(losses)
+            values = logits(self.config.network, self.dense, looked_up, characters, given, evidence, self._arithmetic)
+            weights = counts * (1 + (self.config.error_weight - 1) * tf.abs(given - true))
+            *exits, loss = [
+                tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=true, logits=one) * weights)
+                for one in values
+            ]
+            total = tf.add_n([loss, *(self.config.exit_loss * one for one in exits)])
         *gradients, table_gradient = tape.gradient(total, [*(self.dense[name] for name in names), looked_up])
         gaps = tf.reduce_sum(counts)
         self._update(dict(zip(names, gradients, strict=True)), gaps, step, rate)
-        return total / gaps, table_gradient
+        return loss / gaps, table_gradient
 
     @tf.function(jit_compile=True)
     def _update(self, gradients, gaps, step, rate):  # type: ignore[no-untyped-def]
@@ -169,7 +196,10 @@ class Trainer:
             arrays |= {f"{kind}:{name}": variable.numpy() for name, variable in getattr(self, kind).items()}
         state = np.array([self.step, self.block, self.characters, self.seconds])
         temporary = path.with_suffix(".writing.npz")
-        np.savez(temporary, state=state, history=np.array(json.dumps(self.history)), **arrays)
+        with temporary.open("wb") as stream:
+            np.savez(stream, state=state, history=np.array(json.dumps(self.history)), **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(temporary, path)
 
     def restore(self, path: Path) -> None:
@@ -200,7 +230,9 @@ def first_table(config: TrainConfig, run_dir: Path) -> NDArray[np.float32]:
     if not path.exists():
         print("counting n-grams of the clean text", flush=True)
         table = count_table(config.network.features, config.network.row_width, _all_texts(config.sources))
-        np.save(path, table)
+        temporary = path.with_suffix(".writing.npy")
+        np.save(temporary, table)
+        os.replace(temporary, path)
     return np.load(path)
 
 
@@ -212,14 +244,26 @@ def first_dictionary(config: TrainConfig, run_dir: Path, files: ModelFiles | Non
             dictionary = Dictionary.from_weights(files.weights)
         else:
             print("counting words of the clean text", flush=True)
-            dictionary = count_dictionary([Corpus(source).texts for source in config.sources], config.dictionary_words)
-        np.savez(path, allow_pickle=False, **dictionary.to_weights())
+            dictionary = count_words_of(config)
+        temporary = path.with_suffix(".writing.npz")
+        np.savez(temporary, allow_pickle=False, **dictionary.to_weights())
+        os.replace(temporary, path)
     with np.load(path) as saved:
         return Dictionary.from_weights(dict(saved))
 
 
+def count_words_of(config: TrainConfig) -> Dictionary:
+    sources = config.dictionary_sources or (() if config.word_lists else config.sources)
+    typos = read_typos(config.recipe.typos) if config.recipe.typos else codespell_typos()
+    misspelled = [typo.misspelled for typo in in_half(typos, config.recipe.typo_half) if typo.misspelled.isalpha()]
+    texts = [Corpus(source).texts for source in sources]
+    return count_dictionary(texts, config.dictionary_words, config.word_lists, misspelled)
+
+
 def _all_texts(sources: tuple[Source, ...]) -> Iterator[str]:
     for source in sources:
+        if source.right_as_it_is:
+            continue
         corpus = Corpus(source)
         for start in range(0, len(corpus), 1000):
             yield from corpus.texts[start : start + 1000].to_pylist()
@@ -362,7 +406,7 @@ def write_model(trainer: Trainer, directory: Path, benchmarks: list[Benchmark], 
             "settings": {
                 field.name: getattr(trainer.config, field.name)
                 for field in dataclasses.fields(trainer.config)
-                if field.name not in ("sources", "network", "recipe")
+                if field.name not in ("sources", "dictionary_sources", "word_lists", "network", "recipe")
             },
             "recipe": json.loads(trainer.config.recipe.to_json()),
             "history": trainer.history,

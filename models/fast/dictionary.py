@@ -1,72 +1,92 @@
 """What a dictionary says of each gap: the log odds that a word begins there.
 
 A run of letters can be cut into words in many ways. Each way is as probable as its words are frequent; words that are
-in no dictionary are as probable as their letters. The sum over all ways that have a cut at a gap, against all others,
-is the evidence for a space there: so neighbouring gaps are judged together, over whole words, by counts of the whole
-corpus. Pure NumPy; all runs of letters of many texts take their steps at once.
+in no dictionary are as probable as their letters, each judged by the four before it. The sum over all ways that have a
+cut at a gap, against all others, is the evidence for a space there: so neighbouring gaps are judged together, over
+whole words, by counts of the whole corpus.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.features import FOLD_CASE
 from models.files import ModelError, Weights
 from models.words.counts import (
+    EDGE,
     LETTER,
     LETTERS,
     LONGEST_WORD,
-    SortedTable,
-    from_logs,
-    hash_step,
+    OTHER_LETTER,
     kinds_of,
-    run_lengths,
+    pack,
     to_logs,
-    unknown_word_costs,
+    unpack,
     word_hashes,
 )
-from respace.gaps import Bits, Codes
+from respace.gaps import Bits
 
 # Evidence from the letters alone, and with each given space (or none) counted as evidence for itself.
 KINDS = 2
 GIVEN_EVIDENCE = 3.0
 # Longer runs of letters are cut: a bound on how far a decision looks, and on how small probabilities can get.
 LONGEST_RUN = 160
-# Share of words of running text that are not in the dictionary, and how much of what three letters say is true.
-_UNKNOWN_SHARE = 0.3
-_LETTER_WEIGHT = 0.95
+# The alphabet of unknown words: a-z, all other letters, the edge of a word, and the edge before a capital letter.
+SYMBOLS = 29
+OTHER_SYMBOL, EDGE_SYMBOL, CAPITAL_EDGE = 26, 27, 28
+CONTEXT_SYMBOLS = 4
+COST_STEP = 16.0
+# Rare words are left out of the dictionary in half of the training batches: text that nobody has counted has more
+# words that are in no dictionary than text of which only the sentence at hand is left out.
+RARE_IN_TRAINING = 12.0
 # About the evidence that each letter costs, put back so that products of probabilities stay of one size.
 _PER_LETTER = 2.2
 _LARGEST_ODDS = 12.0
 _SCALE = 0.25
-_KEYS, _COUNTS, _TOTAL, _LETTER_COSTS = "dictionary/keys", "dictionary/counts", "dictionary/total", "dictionary/letters"
-_COST_STEP = 16.0
+_LOG_STEP = 16.0  # of `to_logs`
+_FILTER_BITS = 25
+_BASE, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)  # of `hash_step`
+# Hashes are kept to so many bits: enough for a few million words and the questions that are asked of them.
+_KEY_BITS = 40
+_KEYS, _COUNTS, _TOTAL = "dictionary/keys", "dictionary/counts", "dictionary/total"
+_SETTINGS, _FOUR_LETTERS, _FIFTH_LETTER = "dictionary/settings", "dictionary/four_letters", "dictionary/fifth_letter"
+_THREE_LETTERS = "dictionary/letters"  # of older models
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dictionary:
-    """Words by the hash of their small letters, their counts, and the cost of letters in unknown words."""
+    """Words by the hash of their lower-case letters, their counts, and the cost of letters in unknown words.
+
+    Attributes:
+        keys: sorted hashes, their upper `_KEY_BITS` bits.
+        counts: logarithms, see `to_logs`.
+        total: of all words, known and unknown.
+        letter_costs: -log p(letter | four before) in sixteenths, `SYMBOLS` to the fifth power.
+        unknown_share: how much of running text is words that are in no dictionary.
+        letter_weight: how much of what the letters say is true.
+        capital_evidence: how much a capital letter after a lower-case one speaks for a space.
+    """
 
     keys: NDArray[np.uint64]
-    counts: NDArray[np.uint8]  # logarithms, see `to_logs`
+    counts: NDArray[np.uint8]
     total: float
-    letters: NDArray[np.uint8]  # -log p(third | two before) in sixteenths, LETTERS cubed
+    letter_costs: NDArray[np.uint8]
+    unknown_share: float = 0.3
+    letter_weight: float = 0.95
+    capital_evidence: float = 0.0
 
     @classmethod
-    def of(cls, counts: dict[str, int], total: float, letter_costs: NDArray[np.float64]) -> Dictionary:
-        """From counts of words in small letters."""
-        keys = word_hashes(list(counts))
-        order = np.argsort(keys)
-        return cls(
-            keys=keys[order],
-            counts=to_logs(np.array(list(counts.values()), dtype=np.float64))[order],
-            total=total,
-            letters=np.clip(np.round(letter_costs * _COST_STEP), 0, 255).astype(np.uint8).reshape(-1),
-        )
+    def of(cls, counts: dict[str, int], total: float, letter_costs: NDArray[np.uint8], **settings: float) -> Dictionary:
+        """From counts of words in lower case."""
+        keys, first = np.unique(_shortened(word_hashes(list(counts))), return_index=True)
+        logs = to_logs(np.array(list(counts.values()), dtype=np.float64))
+        return cls(keys=keys, counts=logs[first], total=total, letter_costs=letter_costs, **settings)
 
     @classmethod
     def from_weights(cls, weights: Weights) -> Dictionary:
@@ -75,166 +95,281 @@ class Dictionary:
         Raises:
             ModelError: they hold no dictionary, or not a whole one.
         """
-        for name in (_KEYS, _COUNTS, _TOTAL, _LETTER_COSTS):
+        for name in (_KEYS, _COUNTS, _TOTAL):
             if name not in weights:
                 raise ModelError(f"weights hold nothing for {name!r}: expected the dictionary of a FAST model")
-        if len(weights[_KEYS]) != len(weights[_COUNTS]) or weights[_LETTER_COSTS].size != LETTERS**3:
-            raise ModelError(f"weights hold {len(weights[_KEYS])} words and {len(weights[_COUNTS])} counts of them")
-        return cls(
-            keys=weights[_KEYS],
-            counts=weights[_COUNTS],
-            total=float(weights[_TOTAL][0]),
-            letters=weights[_LETTER_COSTS],
-        )
+        total = float(weights[_TOTAL][0])
+        if _SETTINGS in weights:
+            keys, counts = _unpacked_keys(weights[_KEYS]), unpack(weights[_COUNTS], np.uint8)
+            names = ("unknown_share", "letter_weight", "capital_evidence")
+            settings = dict(zip(names, weights[_SETTINGS].tolist(), strict=True))
+            costs = _unpacked_costs(weights)
+        else:
+            keys, counts, settings = _shortened(weights[_KEYS]), weights[_COUNTS], {}
+            costs = _costs_of_older_models(weights)
+        if len(keys) != len(counts):
+            raise ModelError(f"weights hold {len(keys)} words and {len(counts)} counts of them")
+        return cls(keys=keys, counts=counts, total=total, letter_costs=costs, **settings)
 
     def to_weights(self) -> Weights:
+        fours, fifth = _packed_costs(self.letter_costs)
         return {
-            _KEYS: self.keys,
-            _COUNTS: self.counts,
+            _KEYS: _packed_keys(self.keys),
+            _COUNTS: pack(self.counts),
             _TOTAL: np.array([self.total]),
-            _LETTER_COSTS: self.letters,
+            _SETTINGS: np.array([self.unknown_share, self.letter_weight, self.capital_evidence]),
+            _FOUR_LETTERS: fours,
+            _FIFTH_LETTER: fifth,
         }
 
     @cached_property
-    def _table(self) -> SortedTable:
-        return SortedTable(self.keys)
+    def _slots(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint8]]:
+        """The words as a hash table, and a filter that answers most questions without it."""
+        size = 1 << max(4, int(2 * len(self.keys)).bit_length())
+        slots = np.zeros(size, dtype=np.uint64)
+        shares = np.zeros(size, dtype=np.float32)
+        words = np.zeros(1 << (_FILTER_BITS - 3), dtype=np.uint8)
+        _fill(slots, shares, words, self.keys, np.exp(self.counts / _LOG_STEP) / self.total)
+        return slots, shares, words
 
-    @cached_property
-    def _log_shares(self) -> NDArray[np.float64]:
-        return np.log(from_logs(self.counts) / self.total)
-
-    @cached_property
-    def _costs(self) -> NDArray[np.float32]:
-        return (self.letters.reshape(LETTERS, LETTERS, LETTERS) * (_LETTER_WEIGHT / _COST_STEP)).astype(np.float32)
-
-    def evidence(self, characters: NDArray[np.int32], bits: Bits, true_bits: Bits | None = None) -> NDArray[np.float32]:
+    def evidence(
+        self, characters: NDArray[np.int32], bits: Bits, true_bits: Bits | None = None, salt: int = 0
+    ) -> NDArray[np.float32]:
         """Scaled log odds of a space for each gap; 0 for gaps that are not between two letters.
 
         Args:
             characters: code points of texts laid one after the other, with 0 between them.
             bits: their given gap bits.
             true_bits: in training, the correct ones: words of the text at hand are counted once less, because text that
-                was never counted does not have them either.
+                was never counted does not have them either; and half of the rare ones not at all.
+            salt: which half.
 
         Returns:
             ``[positions, KINDS]``.
         """
-        runs = _Runs.of(characters)
+        letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
+        folded = FOLD_CASE(characters)
+        symbols = np.where((folded >= ord("a")) & (folded <= ord("z")), folded - ord("a"), OTHER_SYMBOL)
         out = np.zeros((len(characters), KINDS), dtype=np.float32)
-        if not len(runs.starts):
-            return out
-        folded = FOLD_CASE(characters).astype(np.uint32)
-        weights = self._unknown_words(folded, runs.room)
-        self._add_known_words(weights, folded, runs)
-        if true_bits is not None:
-            self._hold_out(weights, folded, runs, true_bits)
-        given = np.where(bits, np.exp(GIVEN_EVIDENCE), np.exp(-GIVEN_EVIDENCE))
-        boundary = np.stack([np.ones(len(bits)), np.where(runs.inside, given, 1.0)])
-        probability = _boundary_probabilities(weights, runs, boundary)
-        limit = 1 / (1 + np.exp(_LARGEST_ODDS))
-        probability = np.clip(probability, limit, 1 - limit)
-        odds = np.log(probability) - np.log1p(-probability)
-        out[runs.inside] = (_SCALE * odds[:, runs.inside]).T
+        _evidence(
+            folded,
+            symbols.astype(np.uint8),
+            letters,
+            characters != folded,
+            bits,
+            np.zeros(0, dtype=bool) if true_bits is None else true_bits,
+            *self._slots,
+            self.letter_costs,
+            1.0 / self.total,
+            float(np.exp(self.counts.min(initial=255) / _LOG_STEP) / self.total),
+            np.array([self.unknown_share, self.letter_weight, self.capital_evidence]),
+            np.uint64(salt),
+            out,
+        )
         return out
 
-    def _unknown_words(self, codes: Codes, room: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The weight of an unknown word of 1, 2, … letters that starts at each position."""
-        weights = np.zeros((len(codes), LONGEST_WORD), dtype=np.float32)
-        for length, places, costs in unknown_word_costs(self._costs, codes, room):
-            weights[places, length - 1] = _UNKNOWN_SHARE * np.exp(_PER_LETTER * length - costs)
-        return weights
 
-    def _add_known_words(self, weights: NDArray[np.float32], codes: Codes, runs: _Runs) -> None:
-        places = np.flatnonzero(runs.room)
-        hashes = np.zeros(len(places), dtype=np.uint64)
-        for length in range(1, LONGEST_WORD + 1):
-            fits = runs.room[places] >= length
-            places, hashes = places[fits], hashes[fits]
-            hashes = hash_step(hashes, codes[places + length - 1])
-            words = self._table.find(hashes)
-            known = np.flatnonzero(words >= 0)
-            weights[places[known], length - 1] += np.exp(self._log_shares[words[known]] + _PER_LETTER * length)
-
-    def _hold_out(self, weights: NDArray[np.float32], codes: Codes, runs: _Runs, true_bits: Bits) -> None:
-        begins = np.flatnonzero(runs.letters & (true_bits | ~runs.inside))
-        ends = np.append(begins[1:], len(codes))
-        lengths = np.minimum(ends - begins, runs.room[begins])
-        short = lengths <= LONGEST_WORD
-        begins, lengths = begins[short], lengths[short]
-        hashes = np.zeros(len(begins), dtype=np.uint64)
-        for place in range(LONGEST_WORD):
-            longer = np.flatnonzero(lengths > place)
-            hashes[longer] = hash_step(hashes[longer], codes[begins[longer] + place])
-        words = self._table.find(hashes)
-        known = words >= 0
-        begins, lengths, words = begins[known], lengths[known], words[known]
-        counts = from_logs(self.counts[words])
-        # A word of the smallest count would not be in the dictionary if it had been seen once less.
-        less = np.where(self.counts[words] > self.counts.min(), 1.0, counts) / self.total
-        taken = (less * np.exp(_PER_LETTER * lengths)).astype(np.float32)
-        weights[begins, lengths - 1] = np.maximum(weights[begins, lengths - 1] - taken, np.float32(1e-30))
+def _shortened(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return hashes >> np.uint64(64 - _KEY_BITS)
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """Runs of letters: where they start, how long they are, how much of one is left at each position."""
-
-    letters: Bits
-    inside: Bits  # gaps between two letters of one run
-    starts: NDArray[np.int64]  # the longest run first
-    lengths: NDArray[np.int64]
-    room: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, characters: NDArray[np.int32]) -> _Runs:
-        letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
-        here = np.arange(len(characters))
-        first = letters.copy()
-        first[1:] &= ~letters[:-1]
-        run_start = np.maximum.accumulate(np.where(first, here, 0))
-        first |= letters & ((here - run_start) % LONGEST_RUN == 0)
-        room = run_lengths(letters, first)
-        starts = np.flatnonzero(first)
-        starts = starts[np.argsort(-room[starts], kind="stable")]
-        return cls(letters, letters & ~first, starts, room[starts], room)
+def _packed_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Differences of sorted keys, all first bytes, then all second ones, …: what is alike stands together."""
+    return pack(np.ascontiguousarray(np.diff(keys, prepend=np.uint64(0)).view(np.uint8).reshape(-1, 8).T))
 
 
-def _boundary_probabilities(
-    weights: NDArray[np.float32], runs: _Runs, boundary: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The share of all ways to cut a run that have a cut at a position: forward, backward, both together.
+def _unpacked_keys(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    planes = unpack(packed, np.uint8).reshape(8, -1)
+    return np.cumsum(np.ascontiguousarray(planes.T).view(np.uint64).reshape(-1), dtype=np.uint64)
 
-    Args:
-        weights: of the words that start at each position, by length.
-        runs: the runs, the longest first.
-        boundary: ``[kinds, positions]``, the weight of a cut.
-    """
-    kinds, size = boundary.shape
-    starts, lengths = runs.starts, runs.lengths
-    longest = int(lengths[0])
-    # How many runs are at least so long: with the longest first, they are the first so many.
-    active = np.searchsorted(-lengths, -np.arange(longest + 2), side="right")
-    ending = np.zeros_like(weights)  # the same words by where they end, the longest first
-    for length in range(1, min(LONGEST_WORD, longest) + 1):
-        ending[length - 1 :, LONGEST_WORD - length] = weights[: size - length + 1, length - 1]
-    forward = np.zeros((kinds, len(starts), longest + LONGEST_WORD + 1))
-    forward[:, :, LONGEST_WORD] = 1.0
-    everywhere = np.pad(boundary, ((0, 0), (0, 1)), constant_values=1.0)
-    # A run's end has no weight of its own: what follows is another run's, or nothing.
-    for step in range(1, longest + 1):
-        count = active[step]
-        place = starts[:count] + step
-        reached = np.einsum("krl,rl->kr", forward[:, :count, step : step + LONGEST_WORD], ending[place - 1])
-        reached *= np.where(lengths[:count] > step, everywhere[:, place], 1.0)
-        forward[:, :count, step + LONGEST_WORD] = reached
-    backward = np.zeros((kinds, len(starts), longest + LONGEST_WORD + 1))
-    backward[:, np.arange(len(starts)), lengths] = 1.0
-    total = forward[:, np.arange(len(starts)), lengths + LONGEST_WORD]
-    out = np.zeros((kinds, size))
-    for step in range(longest - 1, 0, -1):
-        count = active[step + 1]
-        place = starts[:count] + step
-        left = np.einsum("krl,rl->kr", backward[:, :count, step + 1 : step + 1 + LONGEST_WORD], weights[place])
-        out[:, place] = forward[:, :count, step + LONGEST_WORD] * left / total[:, :count]
-        backward[:, :count, step] = left * boundary[:, place]
-    return out
+
+def _packed_costs(costs: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Costs after three letters, and how much the fourth one before changes them: mostly nothing."""
+    by_first = costs.reshape(SYMBOLS, -1)
+    fours = np.median(by_first, axis=0).astype(np.uint8)
+    return pack(fours), pack(by_first - fours)
+
+
+def _unpacked_costs(weights: Weights) -> NDArray[np.uint8]:
+    size = SYMBOLS ** (CONTEXT_SYMBOLS + 1)
+    fours, fifth = (unpack(weights[name], np.uint8) for name in (_FOUR_LETTERS, _FIFTH_LETTER))
+    if (fours.size * SYMBOLS, fifth.size) != (size, size):
+        raise ModelError(f"weights hold {fifth.size:,} costs of letters: expected {size:,}")
+    return (fifth.reshape(SYMBOLS, -1) + fours).reshape(-1)
+
+
+def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
+    """Older models know two letters before each, and no capitals."""
+    if _THREE_LETTERS not in weights or weights[_THREE_LETTERS].size != LETTERS**3:
+        raise ModelError(f"weights hold no costs of letters: expected {LETTERS**3:,} for {_THREE_LETTERS!r}")
+    chosen = [*range(26), OTHER_LETTER, EDGE, EDGE]
+    threes = weights[_THREE_LETTERS].reshape(LETTERS, LETTERS, LETTERS)[np.ix_(chosen, chosen, chosen)]
+    return np.ascontiguousarray(np.broadcast_to(threes, (SYMBOLS, SYMBOLS, *threes.shape))).reshape(-1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(slots: Any, words: Any, hashed: np.uint64) -> np.int64:
+    """The slot of a word, -1 where there is none."""
+    key = hashed >> np.uint64(64 - _KEY_BITS)
+    bit = (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
+    if not (words[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1:
+        return np.int64(-1)
+    last = np.uint64(len(slots) - 1)
+    place = (key * _MIX) & last
+    while slots[place] != 0:
+        if slots[place] == key:
+            return np.int64(place)
+        place = (place + np.uint64(1)) & last
+    return np.int64(-1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(slots: Any, shares: Any, words: Any, keys: Any, values: Any) -> None:
+    last = np.uint64(len(slots) - 1)
+    for number in range(len(keys)):
+        key = keys[number]
+        bit = (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
+        words[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
+        place = (key * _MIX) & last
+        while slots[place] != 0 and slots[place] != key:
+            place = (place + np.uint64(1)) & last
+        slots[place] = key
+        shares[place] = values[number]
+
+
+@numba.njit(cache=True, nogil=True)
+def _evidence(
+    folded: Any,
+    symbols: Any,
+    letters: Any,
+    capital: Any,
+    given: Any,
+    true: Any,
+    slots: Any,
+    shares: Any,
+    words: Any,
+    costs: Any,
+    once: float,
+    smallest: float,
+    settings: Any,
+    salt: np.uint64,
+    out: Any,
+) -> None:
+    """Run by run of letters; arguments as in `Dictionary.evidence`."""
+    size = len(folded)
+    weights = np.zeros((LONGEST_RUN, LONGEST_WORD + 1))
+    start = 0
+    while start < size:
+        if not letters[start]:
+            start += 1
+            continue
+        stop = start + 1
+        while stop < size and letters[stop] and stop - start < LONGEST_RUN:
+            stop += 1
+        if stop - start > 1:
+            _unknown_words(symbols[start:stop], capital[start:stop], costs, settings, weights)
+            _add_known_words(folded[start:stop], slots, shares, words, weights)
+            if len(true):
+                _hold_out(folded[start:stop], true[start:stop], slots, shares, words, once, smallest, salt, weights)
+            _cut(capital[start:stop], given[start:stop], settings[2], weights, out[start:stop])
+        start = stop
+
+
+@numba.njit(cache=True, nogil=True)
+def _unknown_words(symbols: Any, capital: Any, costs: Any, settings: Any, weights: Any) -> None:
+    """The weight of an unknown word of 1, 2, … letters that starts at each position."""
+    count = len(symbols)
+    scale = settings[1] / COST_STEP
+    last_context = SYMBOLS**CONTEXT_SYMBOLS
+    for first in range(count):
+        edge = CAPITAL_EDGE if capital[first] else EDGE_SYMBOL
+        context = edge
+        for _ in range(CONTEXT_SYMBOLS - 1):
+            context = context * SYMBOLS + edge
+        cost = 0.0
+        for length in range(1, min(LONGEST_WORD, count - first) + 1):
+            place = context * SYMBOLS + symbols[first + length - 1]
+            cost += costs[place] * scale
+            context = place % last_context
+            end = costs[context * SYMBOLS + EDGE_SYMBOL] * scale
+            weights[first, length] = settings[0] * np.exp(_PER_LETTER * length - cost - end)
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_known_words(folded: Any, slots: Any, shares: Any, words: Any, weights: Any) -> None:
+    count = len(folded)
+    for first in range(count):
+        key = np.uint64(0)
+        for length in range(1, min(LONGEST_WORD, count - first) + 1):
+            key = key * _BASE + (np.uint64(folded[first + length - 1]) + np.uint64(1)) * _MIX
+            place = _find(slots, words, key)
+            if place >= 0:
+                weights[first, length] += shares[place] * np.exp(_PER_LETTER * length)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hold_out(
+    folded: Any,
+    true: Any,
+    slots: Any,
+    shares: Any,
+    words: Any,
+    once: float,
+    smallest: float,
+    salt: np.uint64,
+    weights: Any,
+) -> None:
+    """Counts the words of the text once less, and half of the rare ones not at all."""
+    count = len(folded)
+    first = 0
+    while first < count:
+        end = first + 1
+        while end < count and not true[end]:
+            end += 1
+        if end - first <= LONGEST_WORD:
+            key = np.uint64(0)
+            for at in range(first, end):
+                key = key * _BASE + (np.uint64(folded[at]) + np.uint64(1)) * _MIX
+            place = _find(slots, words, key)
+            if place >= 0:
+                less = once
+                # A word of the smallest count would not be in the dictionary if it had been seen once less.
+                rare = shares[place] <= RARE_IN_TRAINING * once
+                if shares[place] <= 1.01 * smallest or (rare and ((key ^ salt) * _MIX) >> np.uint64(63)):
+                    less = shares[place]
+                held = weights[first, end - first] - less * np.exp(_PER_LETTER * (end - first))
+                weights[first, end - first] = max(held, 1e-30)
+        first = end
+
+
+@numba.njit(cache=True, nogil=True)
+def _cut(capital: Any, given: Any, capital_evidence: float, weights: Any, out: Any) -> None:
+    """The share of all ways to cut a run that have a cut at a position: forward, backward, both together."""
+    count = len(given)
+    limit = 1 / (1 + np.exp(_LARGEST_ODDS))
+    boundary = np.ones(count + 1)
+    forward = np.zeros(count + 1)
+    backward = np.zeros(count + 1)
+    for kind in range(KINDS):
+        for at in range(1, count):
+            weight = 0.0
+            if capital[at] and not capital[at - 1]:
+                weight += capital_evidence
+            if kind == 1:
+                weight += GIVEN_EVIDENCE if given[at] else -GIVEN_EVIDENCE
+            boundary[at] = np.exp(weight)
+        forward[0] = 1.0
+        for at in range(1, count + 1):
+            reached = 0.0
+            for length in range(1, min(LONGEST_WORD, at) + 1):
+                reached += forward[at - length] * weights[at - length, length]
+            forward[at] = reached * boundary[at]
+        total = forward[count]
+        backward[count] = 1.0
+        for at in range(count - 1, 0, -1):
+            left = 0.0
+            for length in range(1, min(LONGEST_WORD, count - at) + 1):
+                left += backward[at + length] * weights[at, length]
+            probability = min(max(forward[at] * left / total, limit), 1 - limit)
+            out[at, kind] = _SCALE * (np.log(probability) - np.log1p(-probability))
+            backward[at] = left * boundary[at]

@@ -1,7 +1,6 @@
-"""What FAST sees of a text: for every position, rows of hashed tables. Pure NumPy.
+"""What FAST sees of a text: for every position, rows of hashed tables.
 
-Three families of features, all computed from one prefix hash per family, so that the hash of any stretch of
-characters costs one subtraction and one multiplication:
+Three families of features:
 
 - ``ngram``: the characters that start at a position, for several lengths. The network reads them at every offset
   around a gap (left of it, right of it, straddling it).
@@ -14,7 +13,9 @@ Digits are all alike for spacing, so they hash alike; case only matters in short
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +28,6 @@ _Hashes = NDArray[np.uint64]
 WORD_REACH = 16
 _CASE_MATTERS_UP_TO = 4
 _BASE = np.uint64(0x9E3779B97F4A7C15)
-_BASE_INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 1 << 64))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,86 +66,107 @@ class Features:
             start += rows
         return starts | {"word": start}
 
-    def __call__(self, characters: NDArray[np.int32], bits: NDArray[np.bool_]) -> Rows:
-        """Table rows for a batch of padded sequences.
+    def __call__(self, characters: NDArray[np.int32], bits: Bits) -> Rows:
+        """Table rows for texts laid one after the other.
 
         Args:
-            characters: code points, ``[batch, length]``, 0 where there is no character.
-            bits: given gap bits, of the same shape.
+            characters: code points, 0 between two texts.
+            bits: given gap bits.
 
         Returns:
-            Row numbers ``[batch, length, columns]``: n-grams that start at each position, then straddles of and words
-            around the gap before each position.
+            Row numbers ``[positions, columns]``: n-grams that start at each position, then straddles of and words
+            around the gap before each position. What lies outside a text counts as nothing.
         """
-        length = characters.shape[1]
-        starts = self.table_starts()
-        # Nothing before the first character looks like nothing between two packed sequences.
-        characters = np.pad(characters, ((0, 0), (self.reach, 0)))
-        bits = np.pad(bits, ((0, 0), (self.reach, 0)))
-        exact = _Prefix(_mix(FOLD_DIGITS(characters)))
-        folded = _Prefix(_mix(FOLD_CASE(characters)))
-        here = np.arange(self.reach, self.reach + length)
-        columns = []
-        for n, rows in self.ngrams:
-            source = exact if n <= _CASE_MATTERS_UP_TO else folded
-            columns.append(starts[f"ngram{n}"] + _to_rows(source.between(here, here + n), rows))
-        spaced = _Prefix(_mix(FOLD_CASE(characters) * 2 + bits))
-        for n, rows in self.straddles:
-            around = exact.between(here - n, here - n + 1) * _BASE + spaced.between(here - n + 1, here + n)
-            columns.append(starts[f"straddle{n}"] + _to_rows(around, rows))
-        left, right = (edge[:, self.reach :] for edge in _word_edges(characters, bits))
-        whole = folded.between(left, right) + _BASE * bits[:, self.reach :]
-        for word in (folded.between(left, here), folded.between(here, right), whole):
-            columns.append(starts["word"] + _to_rows(word, self.word_rows))
-        return np.stack(columns, axis=-1).astype(np.int32)
+        out = np.zeros((len(characters), self.columns), dtype=np.int32)
+        starts = list(self.table_starts().values())
+        _find_rows(
+            _mix(FOLD_DIGITS(characters)),
+            _mix(FOLD_CASE(characters)),
+            _mix(FOLD_CASE(characters) * 2 + bits),
+            characters,
+            bits,
+            np.array([(n, rows) for n, rows in self.ngrams], dtype=np.int64).reshape(-1, 2),
+            np.array([(n, rows) for n, rows in self.straddles], dtype=np.int64).reshape(-1, 2),
+            self.word_rows,
+            np.array(starts, dtype=np.int64),
+            out,
+        )
+        return out
 
     def word_row(self, word: Codes) -> int:
         """The row of one whole word."""
-        rows = self(word[None].astype(np.int32), np.zeros((1, len(word)), dtype=bool))
-        return int(rows[0, 0, -2])
+        return int(self(word.astype(np.int32), np.zeros(len(word), dtype=bool))[0, -2])
 
 
-class _Prefix:
-    """Polynomial prefix hashes of the rows of a batch."""
+@numba.njit(cache=True, nogil=True)
+def _find_rows(
+    exact: Any,
+    folded: Any,
+    spaced: Any,
+    characters: Any,
+    bits: Any,
+    ngrams: Any,
+    straddles: Any,
+    word_rows: int,
+    starts: Any,
+    out: Any,
+) -> None:
+    """Text by text; arguments as in `Features.__call__`, the first three spread over 64 bits."""
+    size = len(characters)
+    start = 0
+    while start < size:
+        stop = start
+        while stop < size and characters[stop] != 0:
+            stop += 1
+        for here in range(start, stop):
+            for column in range(len(ngrams)):
+                n, rows = ngrams[column]
+                source = exact if n <= _CASE_MATTERS_UP_TO else folded
+                hashed = _between(source, here, min(here + n, stop), here)
+                out[here, column] = starts[column] + _to_row(hashed, rows)
+            column = len(ngrams)
+            for number in range(len(straddles)):
+                n, rows = straddles[number]
+                first = exact[here - n] if here - n >= start else np.uint64(0)
+                after = here - n + 1
+                hashed = first * _BASE + _between(spaced, max(after, start), min(here + n, stop), after)
+                out[here, column + number] = starts[column + number] + _to_row(hashed, rows)
+            column += len(straddles)
+            left, right = here, here + 1
+            while left > max(start, here - WORD_REACH) and (left == here or not bits[left]):
+                left -= 1
+            while right < min(stop, here + WORD_REACH) and not bits[right]:
+                right += 1
+            before = _between(folded, left, here, left)
+            behind = _between(folded, here, right, here)
+            origin = left if here > start else here - 1  # at the start of a text, nothing is the word before
+            both = _between(folded, left, right, origin) + (_BASE if bits[here] else np.uint64(0))
+            out[here, column] = starts[column] + _to_row(before, word_rows)
+            out[here, column + 1] = starts[column] + _to_row(behind, word_rows)
+            out[here, column + 2] = starts[column] + _to_row(both, word_rows)
+        start = stop + 1
 
-    def __init__(self, mixed: _Hashes):
-        batch, self.length = mixed.shape
-        self.powers = _powers(_BASE, self.length + 1)
-        self.inverse_powers = _powers(_BASE_INVERSE, self.length + 1)
-        self.sums = np.zeros((batch, self.length + 1), dtype=np.uint64)
-        np.cumsum(mixed * self.powers[:-1], axis=1, out=self.sums[:, 1:])
 
-    def between(self, start: NDArray[np.intp], stop: NDArray[np.intp]) -> _Hashes:
-        """Hashes of the characters ``start:stop``; what lies outside the sequence counts as nothing."""
-        start, stop = np.clip(start, 0, self.length), np.clip(stop, 0, self.length)
-        return (self._sums_at(stop) - self._sums_at(start)) * self.inverse_powers[start]
-
-    def _sums_at(self, places: NDArray[np.intp]) -> _Hashes:
-        return self.sums[:, places] if places.ndim == 1 else np.take_along_axis(self.sums, places, axis=1)
+@numba.njit(cache=True, nogil=True, inline="always")
+def _between(mixed: Any, start: int, stop: int, origin: int) -> np.uint64:
+    """The polynomial hash of ``start:stop``, with the powers counted from ``origin``."""
+    hashed = np.uint64(0)
+    power = np.uint64(1)
+    for _ in range(start - origin):
+        power *= _BASE
+    for at in range(start, stop):
+        hashed += mixed[at] * power
+        power *= _BASE
+    return hashed
 
 
-def _word_edges(characters: NDArray[np.int32], bits: Bits) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For every gap, where the given word left of it begins and where the one right of it ends, within reach."""
-    length = bits.shape[1]
-    here = np.arange(length)
-    nothing = characters == 0
-    bits = bits | nothing
-    bits[:, 1:] |= nothing[:, :-1]
-    starts_here = np.where(bits, here, 0)
-    last_start = np.maximum.accumulate(starts_here, axis=1)
-    left = np.zeros_like(last_start)
-    left[:, 1:] = last_start[:, :-1]
-    ends_here = np.where(bits, here, length)
-    next_start = np.minimum.accumulate(ends_here[:, ::-1], axis=1)[:, ::-1]
-    right = np.full_like(next_start, length)
-    right[:, :-1] = next_start[:, 1:]
-    return np.maximum(left, here - WORD_REACH), np.minimum(right, here + WORD_REACH)
-
-
-def _to_rows(hashes: _Hashes, rows: int) -> NDArray[np.int64]:
+@numba.njit(cache=True, nogil=True, inline="always")
+def _to_row(hashed: np.uint64, rows: int) -> np.int64:
     """Spreads hashes over a table. The final mixing makes every bit of a polynomial hash count."""
-    mixed = _finalise(hashes)
-    return ((mixed >> np.uint64(32)) * np.uint64(rows) >> np.uint64(32)).astype(np.int64)
+    hashed = (hashed ^ (hashed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashed = (hashed ^ (hashed >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+    hashed = hashed ^ (hashed >> np.uint64(32))
+    return np.int64(((hashed >> np.uint64(32)) * np.uint64(rows)) >> np.uint64(32))
 
 
 def _mix(codes: NDArray[np.int32]) -> _Hashes:
@@ -157,12 +178,6 @@ def _finalise(hashes: _Hashes) -> _Hashes:
     hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
     return hashes ^ (hashes >> np.uint64(32))
-
-
-def _powers(base: np.uint64, count: int) -> _Hashes:
-    out = np.full(count, base, dtype=np.uint64)
-    out[0] = 1
-    return np.multiply.accumulate(out)
 
 
 class _Fold:

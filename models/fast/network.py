@@ -1,56 +1,57 @@
-"""FAST: one pass, one logit per gap, with the given spaces as input.
+"""FAST's network: one pass, one logit per gap, with the given spaces as input.
 
 Hashed n-grams, straddles and words (`models.fast.features`) index one large table; cheap to look up, they hold what a
-larger network would have to compute. Their rows are projected together with character and bit embeddings and what a
-dictionary says of each gap (`models.fast.dictionary`), and pass through dilated residual convolutions to one logit
-per gap.
-A given space is deleted below ``-deletion_penalty``, a space is inserted above ``insertion_penalty``.
+larger network would have to compute. Their rows are projected together with character and bit embeddings and other
+evidence (`models.fast.inputs`), and pass through dilated residual convolutions to one logit per gap. After the first
+few layers there is an exit with logits of its own: where they are certain, the other layers change nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 
-from models.fast.dictionary import KINDS, LONGEST_RUN, Dictionary
+from models.fast.dictionary import KINDS
 from models.fast.features import Features
-from models.files import ModelError, ModelFiles, Weights, load_model
-from respace.gaps import Bits
-from respace.repairer import Decision, GivenSequence, check_penalties
-from respace.windows import Window, windows
+from models.fast.inputs import SURROUNDINGS
 
-# Shapes of inference: long windows waste little on context, and batches of this size stay in the processor's cache.
-WINDOW = 1024
-BATCH_CHARACTERS = 4096
 # Lengths are rounded up to this, which the dilations must divide.
 LENGTH_STEP = 32
 _FREQUENT_CODES = 1536
 _CHARACTER_ROWS = 2048
-_NEAR = 2  # characters, bits and the dictionary's evidence are read directly up to this distance
-# Errors come in company: where others are evident, in logits and within so many characters, each of up to two of them
-# takes the place of so much evidence for one more.
-EVIDENT, COMPANY_REACH, MOST_COMPANY, COMPANY_EVIDENCE = 5.0, 256, 2, 1.0
-# Evidence is found for so many characters at once.
-_EVIDENCE_CHARACTERS = 1 << 17
+_NEAR = 2  # characters, bits and evidence are read directly up to this distance
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastConfig:
-    """The shape of the network."""
+    """The shape of the network.
+
+    Attributes:
+        features: which rows of the table are read.
+        row_width: of the table.
+        character_width: of the embedding of characters.
+        hidden: channels of the convolutions.
+        dilations: of the convolutions, one layer each.
+        dense: width of the layer before the logit.
+        evidence_kinds: columns of evidence, see `models.fast.inputs`.
+        normalised: are the inputs of each layer normalised? That costs as much as the convolutions.
+        exit_after: so many layers lie before the exit; 0 if there is none.
+    """
 
     features: Features = field(default_factory=Features)
     row_width: int = 16
     character_width: int = 24
-    hidden: int = 192
-    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 1)
+    hidden: int = 128
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 2, 1)
     dense: int = 128
+    evidence_kinds: int = KINDS + SURROUNDINGS
+    normalised: bool = False
+    exit_after: int = 3
 
     @property
     def context(self) -> int:
@@ -64,7 +65,9 @@ class FastConfig:
     def from_json(cls, values: Mapping[str, Any]) -> FastConfig:
         pairs = {key: tuple(map(tuple, values["features"][key])) for key in ("ngrams", "straddles")}
         features = Features(**pairs, word_rows=values["features"]["word_rows"])
-        return cls(**dict(values) | {"features": features, "dilations": tuple(values["dilations"])})
+        # Older models do not mention what they do not have.
+        older = {"evidence_kinds": KINDS, "normalised": True, "exit_after": 0}
+        return cls(**older | dict(values) | {"features": features, "dilations": tuple(values["dilations"])})
 
 
 def dense_shapes(config: FastConfig) -> dict[str, tuple[int, ...]]:
@@ -73,23 +76,27 @@ def dense_shapes(config: FastConfig) -> dict[str, tuple[int, ...]]:
     gap_features = (len(config.features.straddles) + 3) * width
     shapes: dict[str, tuple[int, ...]] = {
         "characters": (_CHARACTER_ROWS, config.character_width),
-        "near/kernel": (2 * _NEAR + 1, config.character_width + 1 + KINDS, hidden),
+        "near/kernel": (2 * _NEAR + 1, config.character_width + 1 + config.evidence_kinds, hidden),
         "gap/kernel": (gap_features, hidden),
         "front/bias": (hidden,),
     }
     for n, _ in config.features.ngrams:
         shapes[f"ngram{n}/kernel"] = (n + 1, width, hidden)
     for layer in range(len(config.dilations)):
-        shapes[f"layer{layer}/scale"] = shapes[f"layer{layer}/offset"] = shapes[f"layer{layer}/bias"] = (hidden,)
+        if config.normalised:
+            shapes[f"layer{layer}/scale"] = shapes[f"layer{layer}/offset"] = (hidden,)
+        shapes[f"layer{layer}/bias"] = (hidden,)
         shapes[f"layer{layer}/kernel"] = (3, hidden, hidden)
-    return shapes | {
-        "out/scale": (hidden,),
-        "out/offset": (hidden,),
-        "out/dense": (hidden, config.dense),
-        "out/dense_bias": (config.dense,),
-        "out/kernel": (config.dense, 1),
-        "out/bias": (1,),
-    }
+    for head in ("exit", "out") if config.exit_after else ("out",):
+        if config.normalised:
+            shapes[f"{head}/scale"] = shapes[f"{head}/offset"] = (hidden,)
+        shapes |= {
+            f"{head}/dense": (hidden, config.dense),
+            f"{head}/dense_bias": (config.dense,),
+            f"{head}/kernel": (config.dense, 1),
+            f"{head}/bias": (1,),
+        }
+    return shapes
 
 
 @dataclass(frozen=True)
@@ -101,9 +108,16 @@ class Arithmetic:
 
 
 PLAIN = Arithmetic(tf.float32, lambda function: function)
-# For training: on processors with bfloat16 a step takes less than half the time. Only convolutions outside XLA use it,
-# and all that lies between them is fused by XLA.
+# Only convolutions outside XLA use bfloat16; all that lies between them is fused by XLA.
 MIXED = Arithmetic(tf.bfloat16, partial(tf.function, jit_compile=True))
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 numbers itself; elsewhere they are far slower than 32-bit ones."""
+    try:
+        return "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
 
 
 def logits(
@@ -114,8 +128,8 @@ def logits(
     bits: tf.Tensor,
     evidence: tf.Tensor,
     arithmetic: Arithmetic = PLAIN,
-) -> tf.Tensor:
-    """One logit per gap.
+) -> list[tf.Tensor]:
+    """One logit per gap: those of the exit, if there is one, and those of the last layer.
 
     Args:
         config: the shape of the network.
@@ -123,7 +137,7 @@ def logits(
         rows: looked-up table rows, ``[batch, length, columns, row_width]``.
         characters: code points ``[batch, length]``, 0 where there is none; the length is a multiple of `LENGTH_STEP`.
         bits: given gap bits, 0.0 or 1.0.
-        evidence: what the dictionary says of each gap, ``[batch, length, KINDS]``.
+        evidence: ``[batch, length, evidence_kinds]``.
         arithmetic: how it is computed.
     """
     kind, fuse = arithmetic.convolutions, arithmetic.fuse
@@ -139,17 +153,31 @@ def logits(
     for (n, _), padded in zip(config.features.ngrams, ngrams, strict=True):
         parts.append(convolve(padded, f"ngram{n}/kernel", "VALID"))
     x = fuse(_front)(parts, weights["front/bias"], mask)
+    found = []
     for layer, dilation in enumerate(config.dilations):
-        scale, offset = weights[f"layer{layer}/scale"], weights[f"layer{layer}/offset"]
-        y = fuse(partial(_before_convolution, dilation, kind))(x, scale, offset, mask)
+        if layer == config.exit_after > 0:
+            found.append(_head(config, weights, "exit", x, arithmetic))
+        norm = _norm_of(config, weights, f"layer{layer}")
+        y = fuse(partial(_before_convolution, dilation, kind))(x, mask, *norm)
         # Right behind the convolution, where TensorFlow makes one operation of the three.
         bias = tf.cast(weights[f"layer{layer}/bias"], kind)
         y = tf.nn.relu(tf.nn.bias_add(convolve(y, f"layer{layer}/kernel"), bias))
         x = fuse(partial(_after_convolution, dilation))(x, y)
-    y = fuse(_normalise)(x, weights["out/scale"], weights["out/offset"])
-    y = tf.matmul(tf.cast(y, kind), tf.cast(weights["out/dense"], kind))
-    y = tf.nn.relu(tf.cast(y, tf.float32) + weights["out/dense_bias"])
-    return tf.squeeze(tf.matmul(y, weights["out/kernel"]) + weights["out/bias"], -1)
+    return [*found, _head(config, weights, "out", x, arithmetic)]
+
+
+def _norm_of(config: FastConfig, weights: Mapping[str, tf.Tensor], part: str) -> list[tf.Tensor]:
+    return [weights[f"{part}/scale"], weights[f"{part}/offset"]] if config.normalised else []
+
+
+def _head(
+    config: FastConfig, weights: Mapping[str, tf.Tensor], head: str, x: tf.Tensor, arithmetic: Arithmetic
+) -> tf.Tensor:
+    kind = arithmetic.convolutions
+    y = arithmetic.fuse(_normalise)(x, *_norm_of(config, weights, head))
+    y = tf.matmul(tf.cast(y, kind), tf.cast(weights[f"{head}/dense"], kind))
+    y = tf.nn.relu(tf.cast(y, tf.float32) + weights[f"{head}/dense_bias"])
+    return tf.squeeze(tf.matmul(y, weights[f"{head}/kernel"]) + weights[f"{head}/bias"], -1)
 
 
 def _front_inputs(
@@ -181,11 +209,9 @@ def _front(parts: Sequence[tf.Tensor], bias: tf.Tensor, mask: tf.Tensor) -> tf.T
     return (tf.add_n([tf.cast(part, tf.float32) for part in parts]) + bias) * mask
 
 
-def _before_convolution(
-    dilation: int, kind: tf.DType, x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, mask: tf.Tensor
-) -> tf.Tensor:
+def _before_convolution(dilation: int, kind: tf.DType, x: tf.Tensor, mask: tf.Tensor, *norm: tf.Tensor) -> tf.Tensor:
     """Normalised, with the dilation folded into the batch: faster, and the CPU has no gradient for dilated ones."""
-    y = tf.cast(_normalise(x, scale, offset) * mask, kind)
+    y = tf.cast(_normalise(x, *norm) * mask, kind)
     if dilation == 1:
         return y
     shape, width = tf.shape(x), x.shape[-1]
@@ -202,186 +228,10 @@ def _after_convolution(dilation: int, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return x + tf.cast(y, tf.float32)
 
 
-def _normalise(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+def _normalise(x: tf.Tensor, scale: tf.Tensor | None = None, offset: tf.Tensor | None = None) -> tf.Tensor:
+    if scale is None:
+        return x
     mean = tf.reduce_mean(x, -1, keepdims=True)
     centred = x - mean
     variance = tf.reduce_mean(tf.square(centred), -1, keepdims=True)
     return centred * tf.math.rsqrt(variance + 1e-5) * scale + offset
-
-
-def quantise_table(config: FastConfig, table: NDArray[np.float32]) -> Weights:
-    """The table in 8 bits, with one scale for each dimension of each feature's part."""
-    starts = [*config.features.table_starts().values(), config.features.rows]
-    scales = np.stack([np.abs(table[a:b]).max(0) / 127 + 1e-8 for a, b in pairwise(starts)])
-    quantised = np.concatenate(
-        [np.round(table[a:b] / s).astype(np.int8) for (a, b), s in zip(pairwise(starts), scales, strict=True)]
-    )
-    return {"table": quantised, "table_scales": scales.astype(np.float32)}
-
-
-class FastModel:
-    """The network with its weights, ready for inference."""
-
-    def __init__(self, config: FastConfig, weights: Weights):
-        wanted = {name: list(shape) for name, shape in dense_shapes(config).items()}
-        wanted["table"] = [config.features.rows, config.row_width]
-        for name, shape in wanted.items():
-            found = list(weights[name].shape) if name in weights else "nothing"
-            if found != shape:
-                raise ModelError(f"weights hold {found} for {name!r}, the configuration expects {shape}")
-        self.config = config
-        self.dictionary = Dictionary.from_weights(weights)
-        self._table = tf.constant(weights["table"])
-        features = config.features
-        tables = [*range(len(features.ngrams) + len(features.straddles) + 1)] + [
-            len(features.ngrams) + len(features.straddles)
-        ] * 2
-        self._scales = tf.constant(weights["table_scales"][tables])
-        self._dense = {name: tf.constant(weights[name].astype(np.float32)) for name in dense_shapes(config)}
-        self._compiled = tf.function(
-            self._forward,
-            input_signature=[
-                tf.TensorSpec([None, None, features.columns], tf.int32),
-                tf.TensorSpec([None, None], tf.int32),
-                tf.TensorSpec([None, None], tf.float32),
-                tf.TensorSpec([None, None, KINDS], tf.float32),
-            ],
-        )
-
-    def _forward(self, rows: tf.Tensor, characters: tf.Tensor, bits: tf.Tensor, evidence: tf.Tensor) -> tf.Tensor:
-        looked_up = tf.cast(tf.gather(self._table, rows), tf.float32) * self._scales
-        return logits(self.config, self._dense, looked_up, characters, bits, evidence)
-
-    def __call__(
-        self, characters: NDArray[np.int32], bits: NDArray[np.bool_], evidence: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """Logits of a padded batch."""
-        rows = self.config.features(characters, bits)
-        return self._compiled(rows, characters, bits.astype(np.float32), evidence).numpy()
-
-    def sequence_logits(self, sequences: Sequence[GivenSequence]) -> list[NDArray[np.float32]]:
-        """Logits of sequences of any length: cut into windows, sorted by length, run in full batches, put back."""
-        out = [np.zeros(len(sequence.bits), dtype=np.float32) for sequence in sequences]
-        evidence = self._evidence(sequences)
-        places = [
-            (number, window)
-            for number, sequence in enumerate(sequences)
-            for window in windows(len(sequence.bits), WINDOW, self.config.context)
-        ]
-        places.sort(key=lambda place: place[1].stop - place[1].start)
-        for batch in _batches(places):
-            length = -(-max(window.stop - window.start for _, window in batch) // LENGTH_STEP) * LENGTH_STEP
-            characters = np.zeros((len(batch), length), dtype=np.int32)
-            bits = np.zeros((len(batch), length), dtype=bool)
-            its_evidence = np.zeros((len(batch), length, KINDS), dtype=np.float32)
-            for row, (number, window) in enumerate(batch):
-                read = slice(window.start, window.stop)
-                characters[row, : window.stop - window.start] = sequences[number].characters[read]
-                bits[row, : window.stop - window.start] = sequences[number].bits[read]
-                its_evidence[row, : window.stop - window.start] = evidence[number][read]
-            bits[:, 0] = False
-            result = self(characters, bits, its_evidence)
-            for row, (number, window) in enumerate(batch):
-                middle = result[row, window.keep_start - window.start : window.keep_stop - window.start]
-                out[number][window.keep_start : window.keep_stop] = middle
-        return out
-
-    def _evidence(self, sequences: Sequence[GivenSequence]) -> list[NDArray[np.float32]]:
-        """What the dictionary says of whole sequences: it reads runs of letters, which windows would cut."""
-        found: list[NDArray[np.float32]] = []
-        while len(found) < len(sequences):
-            group: list[GivenSequence] = []
-            size = 0
-            for sequence in sequences[len(found) :]:
-                if group and size + len(sequence.bits) > _EVIDENCE_CHARACTERS:
-                    break
-                group.append(sequence)
-                size += len(sequence.bits) + 1
-            characters = np.concatenate([np.append(one.characters.astype(np.int32), 0) for one in group])
-            together = self.dictionary.evidence(
-                characters, np.concatenate([np.append(one.bits, False) for one in group])
-            )
-            ends = np.cumsum([len(one.bits) + 1 for one in group])
-            found += [together[end - len(one.bits) - 1 : end - 1] for one, end in zip(group, ends, strict=True)]
-        return found
-
-
-def _batches(places: list[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
-    """Batches of places sorted by length, each of about `BATCH_CHARACTERS` padded characters."""
-    batch: list[tuple[int, Window]] = []
-    for place in places:
-        if batch and (len(batch) + 1) * (place[1].stop - place[1].start) > BATCH_CHARACTERS:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
-
-
-def in_company(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Logits as penalties are to judge them: near evident errors, less evidence is needed for another one.
-
-    What already speaks for the given bit still does; so clean text, where no error is evident, is left alone as before.
-    """
-    for_edit = np.where(bits, -values, values)
-    evident = for_edit > EVIDENT
-    evident[:1] = False
-    so_far = np.concatenate([[0], np.cumsum(evident)])
-    here = np.arange(len(values))
-    near = so_far[np.minimum(here + COMPANY_REACH + 1, len(values))] - so_far[np.maximum(here - COMPANY_REACH, 0)]
-    more = COMPANY_EVIDENCE * np.minimum(near - evident, MOST_COMPANY) * (for_edit > 0)
-    return (values + np.where(bits, -more, more)).astype(np.float32)
-
-
-class FastMethod:
-    """FAST with its two penalties, as a way to repair spaces."""
-
-    def __init__(self, model: FastModel, name: str, sha256: str, insertion_penalty: float, deletion_penalty: float):
-        check_penalties(insertion_penalty, deletion_penalty)
-        self.model = model
-        self.name, self.sha256 = name, sha256
-        self.insertion_penalty, self.deletion_penalty = insertion_penalty, deletion_penalty
-
-    @classmethod
-    def load(
-        cls, model: str = "default", insertion_penalty: float | None = None, deletion_penalty: float | None = None
-    ) -> FastMethod:
-        return cls.from_files(load_model(model), insertion_penalty, deletion_penalty)
-
-    @classmethod
-    def from_files(
-        cls, files: ModelFiles, insertion_penalty: float | None = None, deletion_penalty: float | None = None
-    ) -> FastMethod:
-        fitted = files.config["penalties"]
-        return cls(
-            FastModel(FastConfig.from_json(files.config["network"]), files.weights),
-            files.name,
-            files.sha256,
-            fitted["insertion"] if insertion_penalty is None else insertion_penalty,
-            fitted["deletion"] if deletion_penalty is None else deletion_penalty,
-        )
-
-    @property
-    def identity(self) -> str:
-        return (
-            f"{self.name}@{self.sha256[:16]} "
-            f"insertion_penalty={self.insertion_penalty:g} deletion_penalty={self.deletion_penalty:g}"
-        )
-
-    @property
-    def context(self) -> int:
-        return self.model.config.context + LONGEST_RUN + COMPANY_REACH
-
-    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
-        return [
-            self._decide(sequence, values)
-            for sequence, values in zip(sequences, self.model.sequence_logits(sequences), strict=True)
-        ]
-
-    def _decide(self, sequence: GivenSequence, values: NDArray[np.float32]) -> Decision:
-        free = sequence.lost_all_spaces
-        insertion, deletion = (0.0, 0.0) if free else (self.insertion_penalty, self.deletion_penalty)
-        judged = in_company(sequence.bits, values)
-        bits = np.where(sequence.bits, judged >= -deletion, judged > insertion)
-        confidence = 1 / (1 + np.exp(np.where(bits, -values, values)))
-        return Decision(bits, confidence.astype(np.float32))

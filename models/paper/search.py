@@ -133,7 +133,8 @@ def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
 
 
 def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
-    from models.fast.network import FastConfig, FastModel
+    from models.fast.model import FastModel
+    from models.fast.network import FastConfig
 
     language, labels = (_referred(files, key) for key in ("language_model", "labels"))
     model, _, _ = load_networks(language)

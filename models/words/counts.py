@@ -163,7 +163,10 @@ def pack(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def unpack(packed: NDArray[np.uint8], kind: type) -> NDArray[Any]:
-    return np.frombuffer(zlib.decompress(packed.tobytes()), dtype=kind)
+    try:
+        return np.frombuffer(zlib.decompress(packed.tobytes()), dtype=kind)
+    except (zlib.error, ValueError) as error:
+        raise ModelError(f"packed weights are damaged ({error}): copy the model directory again") from None
 
 
 class SortedTable:

@@ -6,7 +6,7 @@ import fsspec
 import numpy as np
 import pytest
 
-from models.fast.network import FastMethod
+from models.fast.method import FastMethod
 from models.files import CONFIG, SUMS, WEIGHTS, ModelError, load_model, save_model
 from tests.models.tiny import TINY, tiny_weights
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.fast.dictionary import Dictionary
+from models.fast.dictionary import CONTEXT_SYMBOLS, COST_STEP, SYMBOLS, Dictionary
 from models.fast.features import Features
-from models.fast.network import FastConfig, FastModel, dense_shapes, quantise_table
+from models.fast.model import FastModel, quantise_table
+from models.fast.network import FastConfig, dense_shapes
 from models.files import Weights
-from models.words.counts import LETTERS
 
 TINY_FEATURES = Features(ngrams=((3, 256), (4, 512)), straddles=((2, 256),), word_rows=512)
-TINY = FastConfig(features=TINY_FEATURES, row_width=8, character_width=4, hidden=8, dilations=(1, 2, 4), dense=8)
+TINY = FastConfig(
+    features=TINY_FEATURES, row_width=8, character_width=4, hidden=8, dilations=(1, 2, 4), dense=8, exit_after=1
+)
 TINY_DICTIONARY = Dictionary.of(
     {"the": 60, "quick": 5, "brown": 7, "fox": 4, "a": 50, "lazy": 3, "dog": 9, "do": 20, "go": 12},
     1000.0,
-    np.full((LETTERS, LETTERS, LETTERS), 3.0),
+    np.full(SYMBOLS ** (CONTEXT_SYMBOLS + 1), 3 * COST_STEP, dtype=np.uint8),
 )
 
 

@@ -104,7 +104,7 @@ def test_the_same_text_gets_the_same_errors_in_another_collection() -> None:
 def test_pairs_that_are_none() -> None:
     with pytest.raises(ValueError, match="line 2: corrupt and correct text differ in more than their spaces"):
         from_pairs(["a b", "c d"], ["ab", "ce"])
-    with pytest.raises(ValueError, match="1 corrupt and 2 correct sequences"):
+    with pytest.raises(ValueError, match="1 lines of corrupt text, 2 of correct text"):
         from_pairs(["a"], ["a", "b"])
 
 

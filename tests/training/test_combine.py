@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.fast.network import FastModel
+from models.fast.model import FastModel
 from models.files import load_model, save_model
 from models.methods import load_method, method_identity
 from models.paper.lstm import NetworkSize, first_weights

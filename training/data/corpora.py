@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from training.data.held_out import FITTING_ROW, kept_for_measuring
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
@@ -23,12 +25,15 @@ class Source:
         weight: its share.
         column: the column with the text.
         only: if given, rows are read whose column ``source`` has one of these values.
+        right_as_it_is: text that must stay as it is, not prose: no noise is injected, and a fifth of it is kept for
+            measuring (`training.data.held_out`).
     """
 
     path: str
     weight: float = 1.0
     column: str = "text"
     only: tuple[str, ...] = ()
+    right_as_it_is: bool = False
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Source:
@@ -56,7 +61,9 @@ class Corpus:
             table = pq.read_table(file, columns=[source.column], filters=chosen)
             tables.append(table.column(0).cast(pa.large_string()))
         chunks = [chunk for table in tables for chunk in table.chunks]
-        self.texts = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+        texts = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+        self.texts = texts.filter(pa.array(_trained_on(texts, source.right_as_it_is)))
+        self.right_as_it_is = source.right_as_it_is
         if source.only and not len(self.texts):
             raise ValueError(f"{source.path}: no row has a source among {', '.join(source.only)}")
         self.name = "-".join([path.stem, *source.only])
@@ -72,21 +79,35 @@ class Corpus:
         return self.texts.take(pa.array(rows)).to_pylist()
 
 
-def block(
-    corpora: Sequence[Corpus], weights: Sequence[float], rows: int, seed: int, number: int
-) -> list[tuple[str, str]]:
-    """One block of (key, text), with every corpus in proportion to its weight; a function of seed and number alone.
+def _trained_on(texts: pa.Array, right_as_it_is: bool) -> NDArray[np.bool_]:
+    """Which rows are trained on and counted."""
+    if right_as_it_is:
+        return np.array([not kept_for_measuring(text) for text in texts.to_pylist()], dtype=bool)
+    return np.arange(len(texts)) % FITTING_ROW != FITTING_ROW - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A text, the key of its noise, and whether it gets any."""
+
+    key: str
+    text: str
+    right_as_it_is: bool = False
+
+
+def block(corpora: Sequence[Corpus], weights: Sequence[float], rows: int, seed: int, number: int) -> list[Row]:
+    """One block of rows, with every corpus in proportion to its weight; a function of seed and number alone.
 
     Weights are shares of characters; rows differ in length, so they are turned into shares of rows by the mean length.
     """
     lengths = [max(1.0, corpus.texts.nbytes / max(1, len(corpus))) for corpus in corpora]
     shares = np.array([weight / length for weight, length in zip(weights, lengths, strict=True)])
     per_block = np.maximum(1, np.round(rows * shares / shares.sum())).astype(int)
-    chosen = []
+    chosen: list[Row] = []
     for corpus, count in zip(corpora, per_block.tolist(), strict=True):
         blocks_per_epoch = max(1, len(corpus) // count)
         epoch, at = divmod(number, blocks_per_epoch)
         places = corpus.order(seed, epoch)[at * count : (at + 1) * count]
         keys = (f"{corpus.name}/{place}/{epoch}" for place in places.tolist())
-        chosen += list(zip(keys, corpus.take(places), strict=True))
+        chosen += [Row(key, text, corpus.right_as_it_is) for key, text in zip(keys, corpus.take(places), strict=True)]
     return chosen

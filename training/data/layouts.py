@@ -11,19 +11,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from training.data.corpora import Row
+
 _WORD = re.compile(r"^[^\W\d_]{2,}$")
 Random = np.random.Generator
 Words = Sequence[str]
 
 
-def layout_rows(texts: Sequence[str], share: float, seed: int, number: int) -> list[tuple[str, str]]:
-    """(key, text) of made-up rows, so many as the share says, from the words of these texts."""
+def layout_rows(texts: Sequence[str], share: float, seed: int, number: int) -> list[Row]:
+    """Made-up rows, so many as the share says, from the words of these texts; every second one stays as it is."""
     random = np.random.default_rng([seed, 2, number])
     words = [word for text in texts[:: max(1, len(texts) // 100)] for word in text.split() if _WORD.match(word)]
     if not words:
         return []
     count = round(len(texts) * share)
-    return [(f"layout/{number}/{at}", _KINDS[int(random.integers(len(_KINDS)))](random, words)) for at in range(count)]
+    return [
+        Row(f"layout/{number}/{at}", _KINDS[int(random.integers(len(_KINDS)))](random, words), at % 2 == 1)
+        for at in range(count)
+    ]
 
 
 def _pick(random: Random, words: Words, low: int, high: int) -> list[str]:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.features import Features
+from models.fast.inputs import inputs_of
 from respace.noise import Corrupted, Recipe, corrupt
-from training.data.corpora import Corpus, Source, block
+from training.data.corpora import Corpus, Row, Source, block
 from training.data.layouts import layout_rows
 
 # Sequences that share a window stand this far apart, so that no n-gram touches two of them.
@@ -25,6 +26,7 @@ SEPARATION = 12
 # A sequence is continued in the next window only if at least this much of it still fits.
 SHORTEST_START = 64
 BLOCK_ROWS = 1536
+NO_NOISE = Recipe.wiki(spaces_light=0.0, spaces_clean=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class StreamConfig:
     recipe: Recipe
     features: Features
     dictionary: Dictionary
+    evidence_kinds: int
     layout_share: float = 0.04  # rows of tables, references, headings and the like, made up
     windows: int = 128
     length: int = 192
@@ -62,37 +65,79 @@ def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
     number = first_block
     while True:
         rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
-        rows += layout_rows([text for _, text in rows], config.layout_share, config.seed, number)
-        np.random.default_rng([config.seed, 1, number]).shuffle(rows)
-        noisy = corrupt([text for _, text in rows], [key for key, _ in rows], config.recipe, config.seed)
+        prose = [row.text for row in rows if not row.right_as_it_is]
+        rows += layout_rows(prose, config.layout_share, config.seed, number)
+        np.random.default_rng([config.seed, 1, number]).shuffle(rows)  # type: ignore[arg-type]
+        noisy = corrupted(rows, config.recipe, config.seed)
         characters, given, true, counts = pack(noisy, config.length)
         whole = len(characters) // config.windows
         for at in range(whole):
             part = slice(at * config.windows, (at + 1) * config.windows)
-            yield Batch(
-                characters=characters[part],
-                given=given[part],
-                true=true[part],
-                counts=counts[part],
-                rows=config.features(characters[part], given[part]),
-                evidence=held_out_evidence(config.dictionary, characters[part], given[part], true[part]),
-                block=number,
-                last_of_block=at == whole - 1,
-            )
+            yield _batch(config, characters[part], given[part], true[part], counts[part], number, at == whole - 1)
         number += 1
 
 
-def held_out_evidence(
-    dictionary: Dictionary, characters: NDArray[np.int32], given: NDArray[np.bool_], true: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """What the dictionary would say of these windows had it not been counted on them."""
-    rows, length = characters.shape
-
+def _batch(
+    config: StreamConfig,
+    characters: NDArray[np.int32],
+    given: NDArray[np.bool_],
+    true: NDArray[np.bool_],
+    counts: NDArray[np.bool_],
+    number: int,
+    last_of_block: bool,
+) -> Batch:
     def laid_out(array: NDArray[Any]) -> NDArray[Any]:
         return np.pad(array, ((0, 0), (0, 1))).reshape(-1)
 
-    evidence = dictionary.evidence(laid_out(characters), laid_out(given), laid_out(true))
-    return evidence.reshape(rows, length + 1, -1)[:, :-1]
+    def in_windows(array: NDArray[Any]) -> NDArray[Any]:
+        return np.ascontiguousarray(array.reshape(len(characters), -1, *array.shape[1:])[:, :-1])
+
+    inputs = inputs_of(
+        config.features,
+        config.dictionary,
+        config.evidence_kinds,
+        laid_out(characters),
+        laid_out(given),
+        true_bits=laid_out(true),
+        salt=number,
+    )
+    return Batch(
+        characters=in_windows(inputs.characters),
+        given=given,
+        true=true,
+        counts=counts,
+        rows=in_windows(inputs.rows),
+        evidence=in_windows(inputs.evidence),
+        block=number,
+        last_of_block=last_of_block,
+    )
+
+
+def corrupted(rows: Sequence[Row], recipe: Recipe, seed: int) -> Corrupted:
+    """The rows with noise, but for those that are right as they are, in the order given."""
+    parts = []
+    for right in (False, True):
+        its_rows = [row for row in rows if row.right_as_it_is == right]
+        its_recipe = NO_NOISE if right else recipe
+        parts.append(corrupt([row.text for row in its_rows], [row.key for row in its_rows], its_recipe, seed))
+    taken = [0, 0]
+    slices: list[tuple[Corrupted, int, int, int]] = []
+    for row in rows:
+        part = parts[row.right_as_it_is]
+        at = taken[row.right_as_it_is]
+        taken[row.right_as_it_is] += 1
+        slices.append((part, int(part.offsets[at]), int(part.offsets[at + 1]), int(part.kinds[at])))
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name)[start:stop] for part, start, stop, _ in slices])
+
+    return Corrupted(
+        characters=joined("characters"),
+        true_bits=joined("true_bits"),
+        given_bits=joined("given_bits"),
+        offsets=np.concatenate([[0], np.cumsum([stop - start for _, start, stop, _ in slices])]),
+        kinds=np.array([kind for *_, kind in slices], dtype=np.uint8),
+    )
 
 
 def pack(

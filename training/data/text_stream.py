@@ -73,7 +73,7 @@ def text_batches(config: TextStreamConfig, first_block: int = 0) -> Iterator[Tex
     number = first_block
     while True:
         rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
-        noisy = corrupt([text for _, text in rows], [key for key, _ in rows], config.recipe, config.seed)
+        noisy = corrupt([row.text for row in rows], [row.key for row in rows], config.recipe, config.seed)
         pieces = cut(noisy, vocabulary, config.length, config.with_spaces)
         groups = group(pieces, config.batch, np.random.default_rng([config.seed, 3, number]))
         for at, members in enumerate(groups):

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.features import Features
+from models.fast.inputs import quotes_told_apart
 from respace import gaps
 
 _CHUNK_CHARACTERS = 1 << 20
@@ -30,24 +33,20 @@ def count_table(features: Features, row_width: int, texts: Iterable[str]) -> NDA
     """
     if row_width < max(n for n, _ in features.ngrams) + 2:
         raise ValueError(f"row width {row_width}: expected at least the longest n-gram + 2")
-    counts = {n: np.zeros(rows, dtype=np.int64) for n, rows in features.ngrams}
-    spaces = {n: np.zeros((n + 1, rows), dtype=np.int64) for n, rows in features.ngrams}
-    words = np.zeros(features.word_rows, dtype=np.int64)
+    lengths = np.array([n for n, _ in features.ngrams], dtype=np.int64)
     starts = features.table_starts()
+    # Of each row of an n-gram, in how many places it stood, and with a space at which of its offsets.
+    counts = np.zeros((starts["word"], row_width), dtype=np.int32)
+    words = np.zeros(features.word_rows, dtype=np.int64)
     seen, began, last_print = 0, time.monotonic(), 0.0
     total_spaces = 0
     for characters, bits in _chunks(texts, features.reach):
-        rows = features(characters[None], bits[None])[0]
+        characters = quotes_told_apart(characters, np.zeros(len(bits), dtype=bool))
+        rows = features(characters, bits)
         valid = characters > 0
         # The edges of a text are edges of words.
         word_starts = valid & (bits | np.concatenate([[True], ~valid[:-1]]))
-        padded_bits = np.concatenate([word_starts | ~valid, np.ones(features.reach + 1, dtype=bool)])
-        for column, (n, size) in enumerate(features.ngrams):
-            local = (rows[:, column] - starts[f"ngram{n}"])[valid]
-            counts[n] += np.bincount(local, minlength=size)
-            for offset in range(n + 1):
-                spaced = padded_bits[offset : offset + len(characters)][valid]
-                spaces[n][offset] += np.bincount(local[spaced], minlength=size)
+        _count(rows, word_starts, valid, lengths, counts)
         words += np.bincount(rows[word_starts, -2] - starts["word"], minlength=features.word_rows)
         seen += int(valid.sum())
         total_spaces += int((bits & valid).sum())
@@ -58,14 +57,31 @@ def count_table(features: Features, row_width: int, texts: Iterable[str]) -> NDA
     rate = total_spaces / max(1, seen)
     table = np.zeros((features.rows, row_width), dtype=np.float32)
     for n, size in features.ngrams:
-        part = table[starts[f"ngram{n}"] : starts[f"ngram{n}"] + size]
-        part[:, : n + 1] = _log_odds(spaces[n], counts[n], rate).T
-        part[:, -1] = _COUNT_SCALE * np.log1p(counts[n])
+        part = slice(starts[f"ngram{n}"], starts[f"ngram{n}"] + size)
+        table[part, : n + 1] = _log_odds(counts[part, : n + 1], counts[part, -1:], rate)
+        table[part, -1] = _COUNT_SCALE * np.log1p(counts[part, -1])
     table[starts["word"] :, -1] = _COUNT_SCALE * np.log1p(words)
     return table
 
 
-def _log_odds(spaces: NDArray[np.int64], counts: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
+@numba.njit(cache=True, nogil=True)
+def _count(rows: Any, word_starts: Any, valid: Any, lengths: Any, counts: Any) -> None:
+    size = len(valid)
+    last = counts.shape[1] - 1
+    for at in range(size):
+        if not valid[at]:
+            continue
+        for column in range(len(lengths)):
+            row = rows[at, column]
+            counts[row, last] += 1
+            for offset in range(lengths[column] + 1):
+                place = at + offset
+                # What lies behind a text counts as the edge of a word.
+                if place >= size or not valid[place] or word_starts[place]:
+                    counts[row, offset] += 1
+
+
+def _log_odds(spaces: NDArray[np.int32], counts: NDArray[np.int32], rate: float) -> NDArray[np.float64]:
     """Log odds of a space against the overall rate, drawn towards 0 where little was seen."""
     odds = np.log((spaces + rate) / (counts - spaces + 1 - rate)) - np.log(rate / (1 - rate))
     return _ODDS_SCALE * np.clip(odds, -_LARGEST_ODDS, _LARGEST_ODDS)

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.fast.dictionary import GIVEN_EVIDENCE, LONGEST_RUN, Dictionary
+from models.fast.dictionary import CONTEXT_SYMBOLS, COST_STEP, GIVEN_EVIDENCE, LONGEST_RUN, SYMBOLS, Dictionary
 from models.files import ModelError
-from models.words.counts import LETTERS
+from models.words.counts import pack
 from respace import gaps
 
 COUNTS = {"a": 50, "do": 20, "dog": 9, "go": 12, "goat": 4, "oat": 6, "at": 30, "tea": 8, "team": 7}
-DICTIONARY = Dictionary.of(COUNTS, 1000.0, np.full((LETTERS, LETTERS, LETTERS), 3.0))
+COSTS = np.full(SYMBOLS ** (CONTEXT_SYMBOLS + 1), 3 * COST_STEP, dtype=np.uint8)
+DICTIONARY = Dictionary.of(COUNTS, 1000.0, COSTS)
 SCALE = 0.25
 
 
@@ -55,7 +56,7 @@ def test_the_sum_over_all_ways_to_cut(text: str) -> None:
 def test_a_word_of_the_text_itself_is_counted_once_less() -> None:
     text = "goat"
     wanted = by_hand(text, np.zeros(4, dtype=bool), {"at": 30, "a": 50, "go": 12, "oat": 6, "do": 20}, 0.0)
-    once = Dictionary.of(COUNTS | {"goat": 4, "rare": 4}, 1000.0, np.full((LETTERS, LETTERS, LETTERS), 3.0))
+    once = Dictionary.of(COUNTS | {"goat": 4, "rare": 4}, 1000.0, COSTS)
     codes = gaps.code_points(text).astype(np.int32)
     held_out = once.evidence(codes, np.zeros(4, dtype=bool), np.zeros(4, dtype=bool))
     np.testing.assert_allclose(held_out[:, 0], wanted, atol=0.03)
@@ -91,6 +92,8 @@ def test_half_a_dictionary_is_refused() -> None:
     weights = DICTIONARY.to_weights()
     assert np.array_equal(Dictionary.from_weights(weights).keys, DICTIONARY.keys)
     with pytest.raises(ModelError, match="9 words and 8 counts"):
+        Dictionary.from_weights(weights | {"dictionary/counts": pack(DICTIONARY.counts[:-1])})
+    with pytest.raises(ModelError, match="packed weights are damaged"):
         Dictionary.from_weights(weights | {"dictionary/counts": weights["dictionary/counts"][:-1]})
     del weights["dictionary/keys"]
     with pytest.raises(ModelError, match="nothing for 'dictionary/keys'"):

@@ -12,7 +12,7 @@ FEATURES = Features()
 
 def rows_of(text: str) -> np.ndarray:
     characters, bits = gaps.split(text)
-    return FEATURES(gaps.code_points(characters).astype(np.int32)[None], bits[None])[0]
+    return FEATURES(gaps.code_points(characters).astype(np.int32), bits)
 
 
 def test_every_table_has_its_own_rows() -> None:
@@ -48,12 +48,12 @@ def test_a_sequence_looks_the_same_wherever_it_stands(text: str, other: str) -> 
     characters, bits = gaps.split(text)
     codes = gaps.code_points(characters).astype(np.int32)
     neighbour = gaps.code_points("".join(other.split())).astype(np.int32)
-    nothing = np.zeros(FEATURES.reach, dtype=np.int32)
+    nothing = np.zeros(1, dtype=np.int32)
     packed = np.concatenate([neighbour, nothing, codes, nothing, neighbour])
     packed_bits = np.zeros(len(packed), dtype=bool)
     start = len(neighbour) + len(nothing)
     packed_bits[start : start + len(bits)] = bits
-    inside = FEATURES(packed[None], packed_bits[None])[0, start : start + len(bits)]
+    inside = FEATURES(packed, packed_bits)[start : start + len(bits)]
     assert np.array_equal(inside, rows_of(text))
 
 
@@ -65,6 +65,6 @@ def test_features_look_no_further_than_they_say() -> None:
     middle = slice(60 - FEATURES.reach, 60 + FEATURES.reach)
     changed[: middle.start - 1], changed[middle.stop :] = 65, 66
     changed_bits[: middle.start - 1] = True
-    before, after = (FEATURES(a[None], b[None])[0, 60] for a, b in ((codes, bits), (changed, changed_bits)))
+    before, after = (FEATURES(a, b)[60] for a, b in ((codes, bits), (changed, changed_bits)))
     assert np.array_equal(before, after)
     assert FEATURES.reach == WORD_REACH

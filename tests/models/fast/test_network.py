@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.fast import network as fast
-from models.fast.network import FastMethod, quantise_table
+from models.fast import model as fast
+from models.fast.method import FastMethod, in_company
+from models.fast.model import FastModel, quantise_table
 from models.files import ModelError
 from respace import Repairer, gaps
 from respace.repairer import GivenSequence
@@ -21,12 +22,8 @@ def sequence(text: str) -> GivenSequence:
 def test_a_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_model()
     whole = sequence(TEXT)
-    length = len(whole.bits)
-    padded = -(-length // fast.LENGTH_STEP) * fast.LENGTH_STEP
-    characters, bits = np.zeros((1, padded), dtype=np.int32), np.zeros((1, padded), dtype=bool)
-    characters[0, :length], bits[0, :length] = whole.characters, whole.bits
-    evidence = model.dictionary.evidence(characters[0], bits[0])[None]
-    at_once = model(characters, bits, evidence)[0, :length]
+    monkeypatch.setattr(fast, "WINDOW", len(whole.bits))
+    at_once = model.sequence_logits([whole])[0]
     monkeypatch.setattr(fast, "WINDOW", 2 * TINY.context + 16)
     np.testing.assert_allclose(model.sequence_logits([whole])[0], at_once, atol=1e-4)
 
@@ -44,7 +41,7 @@ def test_penalties_decide() -> None:
     given = sequence(TEXT[:200])
     logits = model.sequence_logits([given])[0]
     decided = FastMethod(model, "tiny", "0" * 64, 0.5, 0.25).decide([given])[0]
-    judged = fast.in_company(given.bits, logits)
+    judged = in_company(given.bits, logits)
     assert np.array_equal(decided.bits, np.where(given.bits, judged >= -0.25, judged > 0.5))
     probability = 1 / (1 + np.exp(-logits))
     np.testing.assert_allclose(decided.confidence, np.where(decided.bits, probability, 1 - probability), atol=1e-6)
@@ -59,14 +56,14 @@ def test_errors_come_in_company() -> None:
     bits[[20, 30]] = True
     logits = np.full(1000, -3.0, dtype=np.float32)
     logits[[20, 30, 10, 40, 50, 600]] = [-6.0, 3.0, 0.5, 6.0, 7.0, 0.5]
-    judged = fast.in_company(bits, logits)
+    judged = in_company(bits, logits)
     # Evident are the deletion at 20 and the insertions at 40 and 50; each has two others near.
     assert judged[[20, 40, 50]].tolist() == [-8.0, 8.0, 9.0]
     # Two of the three count for an insertion near them, none for one far away, and none against a given bit.
     assert judged[[10, 600, 30, 11]].tolist() == [2.5, 0.5, 3.0, -3.0]
     alone = np.full(1000, -3.0, dtype=np.float32)
     alone[500] = 9.0
-    assert np.array_equal(fast.in_company(np.zeros(1000, dtype=bool), alone), alone)
+    assert np.array_equal(in_company(np.zeros(1000, dtype=bool), alone), alone)
 
 
 @pytest.mark.parametrize("penalty", [-1.0, float("nan")])
@@ -79,10 +76,10 @@ def test_weights_that_do_not_fit_are_named() -> None:
     weights = tiny_weights()
     weights["out/kernel"] = weights["out/kernel"][:-1]
     with pytest.raises(ModelError, match=r"weights hold \[7, 1\] for 'out/kernel', the configuration expects \[8, 1\]"):
-        fast.FastModel(TINY, weights)
+        FastModel(TINY, weights)
     del weights["gap/kernel"]
     with pytest.raises(ModelError, match="weights hold nothing for 'gap/kernel'"):
-        fast.FastModel(TINY, weights)
+        FastModel(TINY, weights)
 
 
 def test_eight_bits_are_close() -> None:

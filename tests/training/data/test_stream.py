@@ -36,6 +36,7 @@ def config(sources: tuple[Source, ...]) -> StreamConfig:
         recipe=Recipe.training(),
         features=TINY_FEATURES,
         dictionary=TINY_DICTIONARY,
+        evidence_kinds=7,
         windows=16,
         length=128,
     )
@@ -49,8 +50,8 @@ def same(first: Batch, second: Batch) -> bool:
 def test_weights_are_shares_of_characters(sources: tuple[Source, ...]) -> None:
     corpora = [Corpus(source) for source in sources]
     rows = block(corpora, [1.0, 1.0], 1000, seed=1, number=0)
-    short = sum(len(text) for key, text in rows if key.startswith("short"))
-    total = sum(len(text) for _, text in rows)
+    short = sum(len(row.text) for row in rows if row.key.startswith("short"))
+    total = sum(len(row.text) for row in rows)
     assert 0.4 < short / total < 0.6
     assert block(corpora, [1.0, 1.0], 1000, seed=1, number=0) == rows
     assert block(corpora, [1.0, 1.0], 1000, seed=1, number=1) != rows

@@ -1,0 +1,258 @@
+"""The joint decision: the network's logits and the counted language model, over neighbouring gaps together.
+
+The network judges each gap by itself. Where it is not certain, the language model reads both ways of writing, over the
+symbols that follow, and neighbouring uncertain gaps are read in all their combinations. A way of writing scores the
+logits of its spaces and, weighted, its log probability. The new logit of a gap is the score of the best way that has a
+space there less the score of the best way that has none: so penalties judge it as they judged the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from models.fast.language_model import (
+    LONGEST_CONTEXT,
+    SPACE,
+    LanguageModel,
+    Symbols,
+    hash_suffixes,
+    next_cost,
+)
+from models.words.counts import LETTER, kinds_of
+
+# Ways of writing that are followed at once.
+BEAM = 8
+# Longer stretches of uncertain gaps are decided in parts.
+LONGEST_STRETCH = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointWeights:
+    """How much the language model counts.
+
+    Attributes:
+        letters: between two letters.
+        others: beside a digit or a sign.
+        certain: logits as large as this are not doubted.
+    """
+
+    letters: float = 0.2
+    others: float = 0.1
+    certain: float = 8.0
+
+
+def joint_logits(
+    model: LanguageModel, weights: JointWeights, characters: NDArray[np.int32], logits: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Logits of texts laid one after the other, with 0 between them, after the language model was heard."""
+    letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
+    between_letters = letters.copy()
+    between_letters[1:] &= letters[:-1]
+    share = np.where(between_letters, weights.letters, weights.others).astype(np.float32)
+    out = logits.astype(np.float32).copy()
+    _decide(model.symbols(characters), share, logits, weights.certain, *model.tables, out)
+    return out
+
+
+def slow_reference(
+    model: LanguageModel, weights: Sequence[float], symbols: Symbols, logits: NDArray[np.float32], certain: float
+) -> NDArray[np.float64]:
+    """What `_decide` finds, by trying all combinations: for short texts, in tests."""
+    uncertain = [gap for gap in range(1, len(symbols)) if abs(logits[gap]) < certain]
+    best = np.full((len(symbols), 2), -np.inf)
+    for number in range(1 << len(uncertain)):
+        bits = logits > 0
+        bits[0] = False
+        for place, gap in enumerate(uncertain):
+            bits[gap] = number >> place & 1
+        text, weight = [SPACE], [0.0]
+        for gap, symbol in enumerate(symbols.tolist()):
+            text += [SPACE, symbol] if bits[gap] else [symbol]
+            weight += [weights[gap]] * (2 if bits[gap] else 1)
+        costs = model.costs_in(np.array(text, dtype=np.uint8))
+        score = float(np.sum(logits[bits])) - float(np.dot(weight, costs))
+        for gap in uncertain:
+            best[gap, int(bits[gap])] = max(best[gap, int(bits[gap])], score)
+    out = logits.astype(np.float64)
+    for gap in uncertain:
+        out[gap] = best[gap, 1] - best[gap, 0]
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _decide(
+    symbols: Any,
+    share: Any,
+    logits: Any,
+    certain: float,
+    fingerprints: Any,
+    costs: Any,
+    context_fingerprints: Any,
+    context_costs: Any,
+    out: Any,
+) -> None:
+    # States: a score, and the last symbols with spaces, of which so many are known.
+    scores, new_scores = np.zeros(BEAM), np.zeros(2 * BEAM)
+    histories = np.zeros((BEAM, LONGEST_CONTEXT), dtype=np.uint8)
+    new_histories = np.zeros((2 * BEAM, LONGEST_CONTEXT), dtype=np.uint8)
+    known, new_known = np.zeros(BEAM, dtype=np.int64), np.zeros(2 * BEAM, dtype=np.int64)
+    hashes = np.zeros(LONGEST_CONTEXT + 1, dtype=np.uint64)
+    # Steps of the stretch at hand, from state to state, with the bit that was chosen.
+    arc_from = np.zeros((LONGEST_STRETCH, 2 * BEAM), dtype=np.int64)
+    arc_to = np.zeros((LONGEST_STRETCH, 2 * BEAM), dtype=np.int64)
+    arc_bit = np.zeros((LONGEST_STRETCH, 2 * BEAM), dtype=np.int64)
+    arc_score = np.zeros((LONGEST_STRETCH, 2 * BEAM))
+    arc_count = np.zeros(LONGEST_STRETCH, dtype=np.int64)
+    reached = np.zeros((LONGEST_STRETCH + 1, BEAM))
+    state_count = np.zeros(LONGEST_STRETCH + 1, dtype=np.int64)
+    target = np.zeros(2 * BEAM, dtype=np.int64)
+    order = np.zeros(2 * BEAM, dtype=np.int64)
+
+    states = 1
+    stretch = 0  # steps since there was one state only
+    for at in range(len(symbols)):
+        symbol = symbols[at]
+        if symbol == 0:
+            if stretch:
+                _finish(at, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+            states, stretch = 1, 0
+            continue
+        if at == 0 or symbols[at - 1] == 0:
+            states, stretch = 1, 0
+            scores[0] = 0.0
+            known[0] = 2
+            histories[0, LONGEST_CONTEXT - 2] = SPACE
+            histories[0, LONGEST_CONTEXT - 1] = symbol
+            continue
+        open_gap = abs(logits[at]) < certain
+        if states == 1 and not open_gap:
+            if stretch:
+                _finish(at, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+                stretch = 0
+            if logits[at] > 0:
+                _append(histories[0], SPACE)
+            _append(histories[0], symbol)
+            known[0] = min(LONGEST_CONTEXT, known[0] + (2 if logits[at] > 0 else 1))
+            scores[0] = 0.0
+            continue
+        if stretch == 0:
+            scores[0] = 0.0
+            reached[0, 0] = 0.0
+            state_count[0] = 1
+        arcs = 0
+        count = 0
+        for state in range(states):
+            for bit in range(2):
+                if not open_gap and bit != (logits[at] > 0):
+                    continue
+                hash_suffixes(histories[state], known[state], hashes)
+                step = 0.0
+                new_histories[arcs] = histories[state]
+                its_known = known[state]
+                if bit:
+                    cost = next_cost(hashes, its_known, SPACE, fingerprints, costs, context_fingerprints, context_costs)
+                    step += logits[at] - share[at] * cost
+                    _append(new_histories[arcs], SPACE)
+                    its_known = min(LONGEST_CONTEXT, its_known + 1)
+                    hash_suffixes(new_histories[arcs], its_known, hashes)
+                cost = next_cost(hashes, its_known, symbol, fingerprints, costs, context_fingerprints, context_costs)
+                step -= share[at] * cost
+                _append(new_histories[arcs], symbol)
+                new_known[arcs] = min(LONGEST_CONTEXT, its_known + 1)
+                new_scores[arcs] = scores[state] + step
+                arc_from[stretch, arcs], arc_bit[stretch, arcs], arc_score[stretch, arcs] = state, bit, step
+                arcs += 1
+        # The best ways first; those that end alike are one state from here on.
+        for arc in range(arcs):
+            place = arc
+            while place > 0 and new_scores[order[place - 1]] < new_scores[arc]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = arc
+        for rank in range(arcs):
+            arc = order[rank]
+            target[arc] = -1
+            for state in range(count):
+                if known[state] == new_known[arc] and _alike(histories[state], new_histories[arc]):
+                    target[arc] = state
+                    break
+            if target[arc] < 0 and count < BEAM:
+                histories[count] = new_histories[arc]
+                known[count] = new_known[arc]
+                scores[count] = new_scores[arc]
+                target[arc] = count
+                count += 1
+        kept = 0
+        for arc in range(arcs):
+            if target[arc] >= 0:
+                arc_from[stretch, kept], arc_to[stretch, kept] = arc_from[stretch, arc], target[arc]
+                arc_bit[stretch, kept], arc_score[stretch, kept] = arc_bit[stretch, arc], arc_score[stretch, arc]
+                kept += 1
+        arc_count[stretch] = kept
+        stretch += 1
+        states = count
+        state_count[stretch] = count
+        for state in range(count):
+            reached[stretch, state] = scores[state]
+        if stretch == LONGEST_STRETCH:
+            _finish(at + 1, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+            states, stretch = 1, 0
+            scores[0] = 0.0
+    if stretch:
+        _finish(
+            len(symbols), stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out
+        )
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _append(history: Any, symbol: int) -> None:
+    for place in range(LONGEST_CONTEXT - 1):
+        history[place] = history[place + 1]
+    history[LONGEST_CONTEXT - 1] = symbol
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _alike(first: Any, second: Any) -> bool:
+    for place in range(LONGEST_CONTEXT - 1, -1, -1):  # noqa: SIM110 - compiled
+        if first[place] != second[place]:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _finish(
+    end: int,
+    stretch: int,
+    states: int,
+    arc_from: Any,
+    arc_to: Any,
+    arc_bit: Any,
+    arc_score: Any,
+    arc_count: Any,
+    reached: Any,
+    state_count: Any,
+    out: Any,
+) -> None:
+    """New logits for the gaps of a stretch that ends before ``end``: the best way through each step with each bit."""
+    ahead, behind = np.zeros(BEAM), np.zeros(BEAM)
+    for step in range(stretch - 1, -1, -1):
+        behind[:] = -np.inf
+        best_0, best_1 = -np.inf, -np.inf
+        for arc in range(arc_count[step]):
+            after = arc_score[step, arc] + ahead[arc_to[step, arc]]
+            behind[arc_from[step, arc]] = max(behind[arc_from[step, arc]], after)
+            through = reached[step, arc_from[step, arc]] + after
+            if arc_bit[step, arc]:
+                best_1 = max(best_1, through)
+            else:
+                best_0 = max(best_0, through)
+        gap = end - stretch + step
+        if best_0 > -np.inf and best_1 > -np.inf:
+            out[gap] = best_1 - best_0
+        ahead[:] = behind

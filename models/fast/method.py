@@ -1,0 +1,95 @@
+"""FAST as a way to repair spaces: logits, and penalties that decide.
+
+A given space is deleted below ``-deletion_penalty``, a space is inserted above ``insertion_penalty``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.fast.joint import JointWeights
+from models.fast.model import FastModel
+from models.fast.network import FastConfig
+from models.files import ModelFiles, load_model
+from respace.gaps import Bits
+from respace.repairer import Decision, GivenSequence, check_penalties
+
+# Errors come in company: where others are evident, in logits and within so many characters, each of up to two of them
+# takes the place of so much evidence for one more.
+EVIDENT, COMPANY_REACH, MOST_COMPANY, COMPANY_EVIDENCE = 5.0, 256, 2, 1.0
+
+
+def in_company(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logits as penalties are to judge them: near evident errors, less evidence is needed for another one.
+
+    What already speaks for the given bit still does; so clean text, where no error is evident, is left alone as before.
+    """
+    for_edit = np.where(bits, -values, values)
+    evident = for_edit > EVIDENT
+    evident[:1] = False
+    so_far = np.concatenate([[0], np.cumsum(evident)])
+    here = np.arange(len(values))
+    near = so_far[np.minimum(here + COMPANY_REACH + 1, len(values))] - so_far[np.maximum(here - COMPANY_REACH, 0)]
+    more = COMPANY_EVIDENCE * np.minimum(near - evident, MOST_COMPANY) * (for_edit > 0)
+    return (values + np.where(bits, -more, more)).astype(np.float32)
+
+
+class FastMethod:
+    """FAST with its two penalties, as a way to repair spaces."""
+
+    def __init__(self, model: FastModel, name: str, sha256: str, insertion_penalty: float, deletion_penalty: float):
+        check_penalties(insertion_penalty, deletion_penalty)
+        self.model = model
+        self.name, self.sha256 = name, sha256
+        self.insertion_penalty, self.deletion_penalty = insertion_penalty, deletion_penalty
+
+    @classmethod
+    def load(
+        cls, model: str = "default", insertion_penalty: float | None = None, deletion_penalty: float | None = None
+    ) -> FastMethod:
+        return cls.from_files(load_model(model), insertion_penalty, deletion_penalty)
+
+    @classmethod
+    def from_files(
+        cls, files: ModelFiles, insertion_penalty: float | None = None, deletion_penalty: float | None = None
+    ) -> FastMethod:
+        fitted = files.config["penalties"]
+        return cls(
+            FastModel(
+                FastConfig.from_json(files.config["network"]),
+                files.weights,
+                JointWeights(**files.config.get("joint", {})),
+            ),
+            files.name,
+            files.sha256,
+            fitted["insertion"] if insertion_penalty is None else insertion_penalty,
+            fitted["deletion"] if deletion_penalty is None else deletion_penalty,
+        )
+
+    @property
+    def identity(self) -> str:
+        return (
+            f"{self.name}@{self.sha256[:16]} "
+            f"insertion_penalty={self.insertion_penalty:g} deletion_penalty={self.deletion_penalty:g}"
+        )
+
+    @property
+    def context(self) -> int:
+        return self.model.context + COMPANY_REACH
+
+    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
+        return [
+            self._decide(sequence, values)
+            for sequence, values in zip(sequences, self.model.sequence_logits(sequences), strict=True)
+        ]
+
+    def _decide(self, sequence: GivenSequence, values: NDArray[np.float32]) -> Decision:
+        free = sequence.lost_all_spaces
+        insertion, deletion = (0.0, 0.0) if free else (self.insertion_penalty, self.deletion_penalty)
+        judged = in_company(sequence.bits, values)
+        bits = np.where(sequence.bits, judged >= -deletion, judged > insertion)
+        confidence = 1 / (1 + np.exp(np.where(bits, -values, values)))
+        return Decision(bits, confidence.astype(np.float32))
