@@ -20,6 +20,7 @@ lint: $(VENV)/installed-dev
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy .
+	$(VENV)/bin/lint-imports
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

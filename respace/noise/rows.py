@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Bits, Codes
-from respace.hashing import row_hashes
+from respace.hashing import Hashes, row_hashes
 from respace.noise import draws
-from respace.noise.draws import Hashes
 
 Indices = NDArray[np.int64]
 

@@ -48,7 +48,8 @@ def filesystem(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     if "://" not in url:  # fsspec would take a name with "::" for a chain of URLs
         return LocalFileSystem(), str(LocalFileSystem._strip_protocol(url))
     try:
-        return fsspec.core.url_to_fs(url)
+        store, path = fsspec.core.url_to_fs(url)
+        return store, str(path)
     except ImportError as error:
         raise BadOption(f"{url}: {error}. Install the file system's package and try again") from error
     except ValueError as error:

@@ -121,9 +121,10 @@ def _remote_lock(output: str) -> Iterator[None]:
 
 def _held(store: Any, path: str) -> dict[str, Any] | None:
     try:
-        return json.loads(store.cat_file(path))
+        held: dict[str, Any] = json.loads(store.cat_file(path))
     except FileNotFoundError:
         return None
+    return held
 
 
 def _owner() -> str:
