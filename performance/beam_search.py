@@ -2,7 +2,7 @@
 
     python -m performance.beam_search linear                       time per character, from 100 to 10,000 characters
     python -m performance.beam_search batch                        64 sequences at once against one at a time
-    python -m performance.beam_search prune --model bid_plus --benchmarks ../shared/benchmarks/dev
+    python -m performance.beam_search prune --model bid_plus --benchmarks $RESPACE_DATA/benchmarks/dev
                                                                   the pruned search against the full one
 
 The first two use random weights, which cost as much as trained ones.
@@ -27,13 +27,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 def random_search(size: str, beams: int) -> BeamSearch:
     from models.paper.beam_search import BeamSearch
-    from models.paper.lstm import NetworkSize, first_weights
+    from models.paper.lstm import NetworkSize, initial_weights
     from models.paper.uni import UniModel, uni_shapes
     from models.paper.vocabulary import Vocabulary
 
     vocabulary = Vocabulary(" " + "".join(chr(0x100 + number) for number in range(199)))
     network = NetworkSize.named(size)
-    return BeamSearch(UniModel(vocabulary, network, first_weights(uni_shapes(203, network), 1)), beams)
+    return BeamSearch(UniModel(vocabulary, network, initial_weights(uni_shapes(203, network), 1)), beams)
 
 
 def run(search: BeamSearch, sequences: int, length: int) -> tuple[float, Found]:

@@ -1,8 +1,8 @@
 """What text from LaTeX sources buys on the arXiv benchmarks.
 
     python -m pipelines.match_arxiv --source_only --characters_per_source 600000 \\
-        --input ../shared/corpora/latex_sources.parquet --output runs/latex
-    python -m performance.latex_text [--steps 600]
+        --input $RESPACE_DATA/corpora/latex_sources.parquet --output runs/latex
+    python -m performance.latex_text --benchmarks $RESPACE_DATA/benchmarks/dev [--steps 600]
 
 Two small networks of FAST's kind are trained from nothing on as many characters, with the same settings and the same
 dictionary: one on the text of `training/configs/fast.json`, one on the same without the LaTeX text. Printed is what
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", default="training/configs/fast.json")
     parser.add_argument("--latex", default="runs/latex", help="the source that is left out")
-    parser.add_argument("--benchmarks", default="../shared/benchmarks/dev")
+    parser.add_argument("--benchmarks", required=True, help="directory of benchmarks in the public layout")
     parser.add_argument("--sequences", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=600)
     arguments = parser.parse_args()

@@ -44,7 +44,7 @@ def _rows(path: Path) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("input", nargs="?", type=Path, default=Path("../shared/corpora/wikipedia.parquet"))
+    parser.add_argument("input", nargs="?", type=Path, default=Path("examples/clean/notes.txt"))
     parser.add_argument("--megabytes", type=float, default=5.0, help="how much text (default: 5)")
     parser.add_argument("--rows", type=int, default=2000, help="rows per call (default: 2000)")
     options = parser.parse_args()

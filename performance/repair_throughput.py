@@ -91,7 +91,7 @@ def read_shards(path: str, megabytes: float, number: int) -> list[list[str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", default="../shared/corpora/acl_ocr.parquet")
+    parser.add_argument("--input", default="examples/corpus/scanned.parquet", help="Parquet with a column text")
     parser.add_argument("--megabytes", type=float, default=4.0)
     parser.add_argument("--model", default="default")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Speed and memory of `make_training_shards`, end to end: `python -m performance.training_shards [Parquet of text]`.
+"""Speed and memory of `make_training_shards`, end to end: `python -m performance.training_shards TEXT.parquet`.
 
 The job runs as a user would run it, in processes of its own, on a small and on a large part of the text. Memory is the
 largest sum over all its processes, and should not grow with the input. Where other work shares the cores, the wall
@@ -101,7 +101,7 @@ def _kilobytes(pid: int) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("input", nargs="?", type=Path, default=Path("../shared/corpora/wikipedia.parquet"))
+    parser.add_argument("input", type=Path, help="Parquet with a column text")
     parser.add_argument("--megabytes", type=float, nargs="+", default=[30.0, 270.0])
     parser.add_argument("--formats", nargs="+", default=["parquet"])
     parser.add_argument("--workers", type=int, default=2)

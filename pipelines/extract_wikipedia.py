@@ -98,7 +98,7 @@ def job(options: ExtractOptions) -> int:
     if len(ranges) < all_ranges:
         print(
             f"{len(ranges)} of {all_ranges} ranges: the held-out parts are chosen among these. With another --limit "
-            "they are others: give another --output then, or --overwrite",
+            "they would be different ones: choose another --output then, or --overwrite",
             file=sys.stderr,
         )
     check_errors(options, extracted.counts["dead_letters"], extracted.counts["articles"])

@@ -4,7 +4,7 @@
         --acl_pairs acl --typos typos.tsv --output benchmarks/test
 
 The layout is the public one (`<name>/corrupt.txt`, `correct.txt`, `spelling.txt`). Misspellings come from the half of
-the collection that training never sees. What cannot be made for want of input is left out, and said.
+the collection that training never sees. What cannot be made because its input is missing is left out, with a message.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def job(options: MatchOptions) -> int:
     counts["pdfs_without_source"] = pdfs - sum(document.pdf is not None for document in documents)
     counts["bad_files"] += unreadable
     summarise(options, result, counts, backend)
-    # A file that the user lets us leave out is no document that failed.
+    # A file that the user lets us leave out is not a document that failed.
     check_errors(options, counts["dead_letters"] - len(bad), counts["documents"] - len(bad))
     return 0
 

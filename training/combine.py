@@ -1,7 +1,7 @@
 """Makes FAST+search: FAST's logits as the labels of the paper's search.
 
     python -m training.combine --language_model uni_plus --labels default --output models/pretrained/fast_search \\
-        --benchmarks ../shared/benchmarks/dev
+        --benchmarks $RESPACE_DATA/benchmarks/dev
 
 FAST reads more than a small language model does, so that the language model may count for less than in the paper: of
 the weights tried, the one with the best mean simulated sequence accuracy is taken, with its penalties. The directory

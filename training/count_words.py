@@ -1,9 +1,9 @@
-"""Counts words for the word baselines: ``python -m training.count_words --sources ../shared/corpora/*.parquet``.
+"""Counts words for the word baselines: ``python -m training.count_words --sources $RESPACE_DATA/corpora/*.parquet``.
 
 What ships was written by
 
-    python -m training.count_words --sources ../shared/corpora/wikipedia.parquet ../shared/corpora/scientific.parquet \\
-        --output models/pretrained/words
+    python -m training.count_words --output models/pretrained/words \\
+        --sources $RESPACE_DATA/corpora/wikipedia.parquet $RESPACE_DATA/corpora/scientific.parquet
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The default parameters of the package were written by
 
-    python -m training.estimate_noise --pairs ../shared/benchmarks/dev/ACL \\
-        --gap_pairs ../shared/benchmarks/dev/arXiv.pdftotext --confusions ../shared/noise/ocr_confusions.tsv \\
-        --text ../shared/benchmarks/dev/Wiki/correct.txt --output respace/noise/defaults
+    python -m training.estimate_noise --pairs $RESPACE_DATA/benchmarks/dev/ACL \\
+        --gap_pairs $RESPACE_DATA/benchmarks/dev/arXiv.pdftotext --confusions $RESPACE_DATA/noise/ocr_confusions.tsv \\
+        --text $RESPACE_DATA/benchmarks/dev/Wiki/correct.txt --output respace/noise/defaults
 
 A directory of pairs has ``corrupt.txt`` and ``correct.txt``, line by line the same characters, and may have
 ``spelling.txt`` with correct characters too. To inject what was estimated, name the output directory in

@@ -1,4 +1,4 @@
-"""The model card: ``python -m training.model_card --model default --benchmarks ../shared/benchmarks/dev``.
+"""The model card: ``python -m training.model_card --model default --benchmarks $RESPACE_DATA/benchmarks/dev``.
 
 Writes ``README.md`` into the model directory: what the model is, what it was trained on, what each stretch of training
 bought, and how it scores now; every number comes from the model's own files or is measured by this command. With

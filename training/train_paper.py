@@ -3,8 +3,8 @@
     python -m training.train_paper --config training/configs/uni.json --run_dir runs/uni
 
 UNI first; BID's bidirectional network then takes a UNI of the same text along (``--language_model runs/uni/model``),
-so that its model directory is whole. Run a command again and it goes on where it stopped. In the end the penalties are
-fitted (``--benchmarks``) and the model and its card are written to ``run_dir/model``.
+so that its model directory is whole. An interrupted run resumes when you run the same command again. In the end the
+penalties are fitted (``--benchmarks``) and the model and its card are written to ``run_dir/model``.
 
 Training ends after ``--minutes``, or after so many characters in all (``--million_characters``), which makes runs
 comparable on a machine with other work. The learning rate is constant, as in the paper, but falls to nothing over the
@@ -77,8 +77,9 @@ class PaperConfig:
     @classmethod
     def read(cls, path: str) -> PaperConfig:
         from training.data.corpora import Source
+        from training.data.settings import read_settings
 
-        values = json.loads(Path(path).read_text())
+        values = read_settings(path)
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             known = ", ".join(field.name for field in dataclasses.fields(cls))
@@ -164,7 +165,7 @@ def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tup
     checkpoint = run_dir / "checkpoint.npz"
     if checkpoint.exists():
         trainer.restore(checkpoint)
-        print(f"going on from step {trainer.step}, {trainer.characters / 1e6:.1f} M characters", flush=True)
+        print(f"resuming at step {trainer.step}, {trainer.characters / 1e6:.1f} M characters", flush=True)
     return trainer, files
 
 

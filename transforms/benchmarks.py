@@ -33,7 +33,7 @@ from transforms.shards.manifests import Manifest, finish_shard, input_fingerprin
 SAMPLE, WRITE = "sample", "write"
 CLEAN, PAIRS = "clean", "pairs"
 EXTRACTED, TRUTH = "extracted", "truth"
-# A longer one is no sequence (a sentence or a paragraph), but a document.
+# A longer one is a document, not a sequence (a sentence or a paragraph).
 MAX_SEQUENCE_CHARACTERS = 4000
 _SAMPLED = pa.schema([("hash", pa.uint64()), ("truth", pa.string()), ("given", pa.string())])
 

@@ -92,7 +92,7 @@ def range_fingerprint(shard: DumpShard) -> dict[str, str | int | float | bool | 
 
 
 def articles(stream: BinaryIO, part: DumpRange, limits: Limits, counts: Counter[str]) -> Iterator[Page | BadPage]:
-    """The articles of a range; redirects, other namespaces and pages that are no wikitext are counted and passed."""
+    """The articles of a range; redirects, other namespaces and pages that are not wikitext are counted and skipped."""
     for page in pages(stream, part, limits):
         counts["pages"] += 1
         if isinstance(page, BadPage):

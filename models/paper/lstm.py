@@ -90,7 +90,7 @@ def dense(weights: Tensors, name: str, x: tf.Tensor) -> tf.Tensor:
     return tf.tensordot(x, weights[f"{name}/kernel"], 1) + weights[f"{name}/bias"]
 
 
-def first_weights(shapes: Shapes, seed: int) -> Weights:
+def initial_weights(shapes: Shapes, seed: int) -> Weights:
     """Glorot's uniform start; biases 0, but 1 for forget gates, so that an untrained LSTM remembers."""
     random = np.random.default_rng(seed)
     out = {}

@@ -223,7 +223,7 @@ def _find(store: fsspec.AbstractFileSystem, root: str) -> dict[str, dict[str, An
                 found[where] = info
             elif store.isdir(where):
                 waiting.append(where)
-            else:  # one that leads nowhere is a file that cannot be read
+            else:  # a broken link is a file that cannot be read
                 found[where] = store.info(where) if store.exists(where) else {**info, "type": "file"}
     return found
 

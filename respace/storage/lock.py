@@ -133,6 +133,6 @@ def _owner() -> str:
 
 def _busy(output: str, owner: str) -> UserError:
     return UserError(
-        f"--output {output} is in use by another run ({owner}). Wait until it ends, or give another output. "
+        f"--output {output} is in use by another run ({owner}). Wait until it ends, or choose another output. "
         f"On an object store a run that died frees it after {DEAD_AFTER_SECONDS:.0f} s"
     )

@@ -110,7 +110,7 @@ def read_index(lines: Iterable[bytes]) -> list[int]:
 
 
 def check_head(file: BinaryIO) -> None:
-    """Refuses early what is no dump: reads only its beginning.
+    """Refuses early what is not a dump: reads only its beginning.
 
     Raises:
         BadDump: not a MediaWiki export, or one with a document type definition.
@@ -187,7 +187,7 @@ def _bz2_chunks(file: BinaryIO, part: DumpRange, limits: Limits) -> Iterator[tup
             if produced > _FREE_BYTES and produced > limits.ratio * (position - first_byte):
                 raise BadDump(
                     f"the bz2 data at byte {stream_start} grows more than {limits.ratio:g} times when decompressed:"
-                    " this is no dump, or one made to fill the memory"
+                    " this is not a dump, or one made to fill the memory"
                 )
             if chunk:
                 yield chunk, stream_start < part.stop

@@ -74,7 +74,7 @@ def test_one_and_four_readers_with_and_without_index(tmp_path: Path, capsys: pyt
     assert len(list((tmp_path / "four" / "train").iterdir())) == 4
 
 
-@pytest.mark.skipif(not DUMPS.is_dir(), reason="../shared/dumps is not there")
+@pytest.mark.skipif(not DUMPS.is_dir(), reason="$RESPACE_DATA/dumps is not there")
 @pytest.mark.slow
 def test_real_pages_as_multistream(tmp_path: Path) -> None:
     xml = bz2.decompress((DUMPS / "enwiki-shortened.xml.bz2").read_bytes()).decode()

@@ -248,7 +248,7 @@ def test_options_are_checked() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "latexpdf").is_dir(), reason="../shared/latexpdf is not there")
+@pytest.mark.skipif(not (SHARED / "latexpdf").is_dir(), reason="$RESPACE_DATA/latexpdf is not there")
 def test_real_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All 18 documents pass, and of their prose more than half is found, or a third where poppler is missing."""
     code = main(["--input", str(SHARED / "latexpdf"), "--output", str(tmp_path / "out")])

@@ -15,9 +15,10 @@ import pytest
 
 from pipelines.repair_corpus import main
 from respace.storage.lock import run_lock
+from tests.shared_data import SHARED
 from tests.transforms.corpora import AFTER, BEFORE, RULES, tree, write_parquet
 
-ACL = Path("../shared/corpora/acl_ocr.parquet")
+ACL = SHARED / "corpora/acl_ocr.parquet"
 
 
 @pytest.fixture
@@ -314,7 +315,7 @@ def test_a_200_megabyte_document_is_read_in_pieces(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "out/long.txt").read_text() == "one of the others\n" * 500
 
 
-@pytest.mark.skipif(not ACL.exists(), reason="../shared/corpora/acl_ocr.parquet is not here")
+@pytest.mark.skipif(not ACL.exists(), reason="$RESPACE_DATA/corpora/acl_ocr.parquet is not here")
 def test_real_ocr_text_keeps_every_row_column_and_character(tmp_path: Path) -> None:
     assert run(ACL, tmp_path / "out", "--provenance", "--id_column", "id") == 0
     before, after = pq.read_table(ACL), pq.read_table(tmp_path / "out/acl_ocr.parquet")

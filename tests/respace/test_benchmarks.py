@@ -40,7 +40,7 @@ def lines(path: str) -> list[str]:
     return (DEV / path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
-@pytest.mark.skipif(not DEV.is_dir(), reason="../shared/benchmarks/dev is not there")
+@pytest.mark.skipif(not DEV.is_dir(), reason="$RESPACE_DATA/benchmarks/dev is not there")
 @pytest.mark.parametrize("name", benchmarks.NAMES)
 def test_statistics_of_the_development_halves(name: str) -> None:
     spelling = lines(SPELLING[name]) if name in SPELLING else None

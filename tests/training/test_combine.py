@@ -10,7 +10,7 @@ import pytest
 from models.fast.model import FastModel
 from models.files import load_model, save_model
 from models.methods import load_method, method_identity
-from models.paper.lstm import NetworkSize, first_weights
+from models.paper.lstm import NetworkSize, initial_weights
 from models.paper.search import SearchMethod
 from models.paper.uni import uni_shapes
 from models.paper.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ def world(tmp_path: Path) -> Path:
     size = NetworkSize(units=6, dense=5)
     config = {"kind": "uni", "vocabulary": VOCABULARY.characters, "uni": {"units": 6, "dense": 5}}
     penalties = {"penalties": {"insertion": 1.0, "deletion": 1.0}}
-    save_model(tmp_path / "uni", config | penalties, first_weights(uni_shapes(len(VOCABULARY), size), 1))
+    save_model(tmp_path / "uni", config | penalties, initial_weights(uni_shapes(len(VOCABULARY), size), 1))
     save_model(tmp_path / "fast", {"kind": "fast", "network": TINY.to_json()} | penalties, tiny_weights())
     (tmp_path / "dev" / "Wiki").mkdir(parents=True)
     (tmp_path / "dev" / "Wiki" / "corrupt.txt").write_text("thec at sat\na b\nxy z\n")

@@ -12,7 +12,7 @@ from respace.noise.parameters import DEFAULTS, GAP_MODEL_FILE, OCR_FILE
 from tests.shared_data import SHARED
 from training.estimate_noise import main, read_pairs
 
-needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the data in ../shared is not here")
+needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="$RESPACE_DATA is not here")
 
 
 def write_pairs(directory: Path, **files: str) -> Path:

@@ -18,7 +18,7 @@ from transforms.shards.manifests import read_manifest
 from transforms.wikipedia import DumpShard, ExtractSentences, articles
 
 DUMPS = SHARED / "dumps"
-needs_dumps = pytest.mark.skipif(not DUMPS.is_dir(), reason="../shared/dumps is not there")
+needs_dumps = pytest.mark.skipif(not DUMPS.is_dir(), reason="$RESPACE_DATA/dumps is not there")
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def _parquet_columns(files: Sequence[Path]) -> tf.data.Dataset:
     for file in files:
         missing = set(COLUMNS) - set(pq.read_schema(file).names)
         if missing:
-            raise ValueError(f"{file} has no column {', '.join(sorted(missing))}: it is no training shard")
+            raise ValueError(f"{file} has no column {', '.join(sorted(missing))}: it is not a training shard")
 
     def batches() -> Iterator[dict[str, list[str] | list[bytes]]]:
         for file in files:

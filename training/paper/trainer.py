@@ -61,7 +61,7 @@ class PaperTrainer:
         self.kind, self.vocabulary, self.size = kind, vocabulary, size
         self.learning_rate, self.clip_norm = learning_rate, clip_norm
         self.shapes = (uni_shapes if kind == "uni" else bid_shapes)(len(vocabulary), size)
-        start = lstm.first_weights(self.shapes, seed)
+        start = lstm.initial_weights(self.shapes, seed)
         self.variables = {name: tf.Variable(start[name]) for name in self.shapes}
         self.first = {name: tf.Variable(tf.zeros(shape)) for name, shape in self.shapes.items()}
         self.second = {name: tf.Variable(tf.zeros(shape)) for name, shape in self.shapes.items()}

@@ -56,7 +56,7 @@ def plan_parquet(file: InputFile, most_bytes: int) -> list[DocumentShard]:
     """Cuts a Parquet file of sources into shards of whole sources, the largest first, each to the emptiest shard.
 
     Raises:
-        BadFile: it is no Parquet, or has other columns.
+        BadFile: it is not Parquet, or has other columns.
     """
     sizes = parquet_sizes(file)
     count = max(1, -(-sum(sizes.values()) // most_bytes))
@@ -77,7 +77,7 @@ def parquet_sizes(file: InputFile) -> dict[str, int]:
     """The sources (repositories) of a Parquet file of LaTeX, and how much text each has.
 
     Raises:
-        BadFile: it is no Parquet, or has other columns.
+        BadFile: it is not Parquet, or has other columns.
     """
     sizes: Counter[str] = Counter()
     with open_parquet(file) as parquet:
@@ -114,7 +114,7 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 def read_parquet_documents(file: InputFile, sources: Sequence[str], counts: Counter[str]) -> Iterator[LatexDocument]:
     """The documents of these sources, each with its source's other files as a library.
 
-    Rows without LaTeX are counted. Bytes that are no UTF-8 are read as in any other LaTeX file.
+    Rows without LaTeX are counted. Bytes that are not valid UTF-8 are read as in any other LaTeX file.
     """
     wanted = set(sources)
     documents: dict[tuple[str, str], LatexDocument] = {}

@@ -72,7 +72,7 @@ def parse_line(line: str, text_key: str) -> JsonLine:
     """Takes a line apart.
 
     Raises:
-        ValueError: the line is no JSON object with one such member that is a string or null.
+        ValueError: the line is not a JSON object with one such member that is a string or null.
     """
     values: dict[str, Any] = {}
     ends: list[int] = []

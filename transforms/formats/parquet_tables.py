@@ -166,7 +166,7 @@ def _plain_bytes(column: pa.DictionaryArray) -> int:
 
 
 def text_values(column: pa.ChunkedArray) -> list[str | bytes | None]:
-    """The texts of a column; bytes where they are no valid UTF-8. Values of other types are what they are."""
+    """The texts of a column; bytes where they are not valid UTF-8. Values of other types are what they are."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
@@ -307,7 +307,7 @@ def _other_columns(schema: pa.Schema, text_column: str) -> list[int]:
 
 
 def _unchangeable(value: str | bytes) -> str | bytes:
-    """What must not change: the characters of a text, every byte of what is none."""
+    """What must not change: the characters of a text, every byte of what is not text."""
     return "".join(value.split()) if isinstance(value, str) else value
 
 

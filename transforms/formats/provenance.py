@@ -156,7 +156,7 @@ def edits_from_python(values: Iterable[dict[str, Any]] | None) -> list[KeptEdit]
 
 
 def text_array(values: Sequence[str | bytes | None], kind: pa.DataType) -> pa.Array:
-    """A string column; bytes among the values are kept as they are, even where they are no valid UTF-8."""
+    """A string column; bytes among the values are kept as they are, even where they are not valid UTF-8."""
     if not any(isinstance(value, bytes) for value in values):
         return pa.array(values, kind)
     raw = [value.encode() if isinstance(value, str) else value for value in values]

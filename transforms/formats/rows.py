@@ -16,7 +16,7 @@ from transforms.formats.registry import format_of
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row, or what stands in its place and why it is none."""
+    """One row; or, where it cannot be read, what stands there and why."""
 
     key: str
     text: str

@@ -39,7 +39,7 @@ class DeadLetter:
         stage: what was being done: ``read``, ``repair``, …
         error: class of the error.
         message: what the error says.
-        original: the document as it was; bytes where it is no valid text.
+        original: the document as it was; bytes where it is not valid text.
         id: its identifier, if the input has any.
     """
 

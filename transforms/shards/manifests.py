@@ -84,7 +84,7 @@ def read_manifest(output: str, name: str) -> Manifest | None:
     """The manifest of a shard, or None if it has none.
 
     Raises:
-        UserError: there is a file that is no manifest.
+        UserError: there is a file that is not a manifest.
     """
     url = manifest_url(output, name)
     try:

@@ -28,10 +28,10 @@ def available_cores() -> int:
 
 
 class WorkerPool:
-    """Runs ``work`` on descriptors in several processes.
+    """Runs ``work`` on shards in several processes.
 
     Args:
-        work: a picklable function of one descriptor.
+        work: a picklable function of one shard.
         processes: how many.
     """
 
@@ -53,10 +53,10 @@ class WorkerPool:
         self._forwarder = threading.Thread(target=self._forward, name="respace-reports", daemon=True)
         self._forwarder.start()
 
-    def submit(self, descriptor: Any) -> Future[Any]:
-        """The result, or `BrokenProcessPool` if a process died: killed, perhaps for want of memory."""
+    def submit(self, shard: Any) -> Future[Any]:
+        """The result, or `BrokenProcessPool` if a process died: killed, perhaps because memory ran out."""
         try:
-            return self._executor.submit(_run, descriptor)
+            return self._executor.submit(_run, shard)
         except BrokenProcessPool as error:
             failed: Future[Any] = Future()
             failed.set_exception(error)
@@ -90,6 +90,6 @@ def _exit_with_parent() -> None:
     os._exit(1)
 
 
-def _run(descriptor: Any) -> Any:
+def _run(shard: Any) -> Any:
     assert _work is not None
-    return _work(descriptor)
+    return _work(shard)

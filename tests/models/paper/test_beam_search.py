@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models.paper.beam_search import BeamSearch, Found
-from models.paper.lstm import NetworkSize, first_weights
+from models.paper.lstm import NetworkSize, initial_weights
 from models.paper.pruning import FULL_SEARCH, Pruning
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
@@ -21,7 +21,7 @@ SIZE = NetworkSize(units=12, dense=8)
 
 def random_weights(seed: int, scale: float = 3.0) -> dict[str, np.ndarray]:
     """Untrained weights, made larger, so that the model has strong opinions."""
-    weights = first_weights(uni_shapes(len(VOCABULARY), SIZE), seed)
+    weights = initial_weights(uni_shapes(len(VOCABULARY), SIZE), seed)
     return {name: (scale * value).astype(np.float32) for name, value in weights.items()}
 
 

@@ -8,7 +8,7 @@ import pytest
 from models.files import ModelError
 from models.paper import lstm, uni
 from models.paper.bid import BidModel, bid_shapes
-from models.paper.lstm import SIZES, NetworkSize, first_weights, parameters
+from models.paper.lstm import SIZES, NetworkSize, initial_weights, parameters
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
 from respace.gaps import code_points
@@ -40,7 +40,7 @@ def test_sizes_by_name() -> None:
 
 
 def test_language_model_equals_its_equations() -> None:
-    weights = first_weights(uni_shapes(len(VOCABULARY), SIZE), seed=4)
+    weights = initial_weights(uni_shapes(len(VOCABULARY), SIZE), seed=4)
     ids = np.array([[VOCABULARY.start, 1, 2, 0, 3]], dtype=np.int32)
     logits = uni.sequence_logits(UniModel(VOCABULARY, SIZE, weights).weights, ids).numpy()[0]
     plain = LanguageModel(weights)
@@ -53,7 +53,7 @@ def test_language_model_equals_its_equations() -> None:
 
 
 def test_forget_gates_start_open() -> None:
-    bias = first_weights(uni_shapes(len(VOCABULARY), SIZE), seed=1)["uni/lstm/bias"]
+    bias = initial_weights(uni_shapes(len(VOCABULARY), SIZE), seed=1)["uni/lstm/bias"]
     assert bias.tolist() == [0.0] * 6 + [1.0] * 6 + [0.0] * 12
 
 
@@ -62,7 +62,7 @@ def sequence(text: str, bits: str) -> GivenSequence:
 
 
 def bid_model(seed: int = 2) -> BidModel:
-    return BidModel(VOCABULARY, SIZE, first_weights(bid_shapes(len(VOCABULARY), SIZE), seed))
+    return BidModel(VOCABULARY, SIZE, initial_weights(bid_shapes(len(VOCABULARY), SIZE), seed))
 
 
 def test_bid_does_not_see_given_spaces() -> None:
@@ -91,7 +91,7 @@ def test_bid_of_nothing() -> None:
 
 
 def test_weights_of_another_vocabulary() -> None:
-    weights = first_weights(uni_shapes(len(VOCABULARY) + 1, SIZE), seed=1)
+    weights = initial_weights(uni_shapes(len(VOCABULARY) + 1, SIZE), seed=1)
     with pytest.raises(ModelError, match=r"\[13, 24\] for 'uni/lstm/kernel'.*expects \[12, 24\].*vocabulary"):
         UniModel(VOCABULARY, SIZE, weights)
     with pytest.raises(ModelError, match="nothing for 'bid/forward_lstm/kernel'"):
@@ -99,7 +99,7 @@ def test_weights_of_another_vocabulary() -> None:
 
 
 def test_scan_equals_steps() -> None:
-    weights = UniModel(VOCABULARY, SIZE, first_weights(uni_shapes(len(VOCABULARY), SIZE), seed=5)).weights
+    weights = UniModel(VOCABULARY, SIZE, initial_weights(uni_shapes(len(VOCABULARY), SIZE), seed=5)).weights
     ids = np.array([[1, 5, 2], [3, 3, 8]], dtype=np.int32)
     hs, cs = lstm.scan(weights, uni.LSTM, ids)
     h = c = np.zeros((2, 6), dtype=np.float32)

@@ -15,7 +15,7 @@ SEQUENCES = 40
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="../shared/benchmarks/dev is not there"),
+    pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="$RESPACE_DATA/benchmarks/dev is not there"),
 ]
 
 

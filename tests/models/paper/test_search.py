@@ -15,7 +15,7 @@ from models.methods import fitted_penalties, load_method, method_identity
 from models.paper.beam_search import BeamSearch
 from models.paper.bid import CONTEXT, WINDOW, bid_shapes
 from models.paper.look_ahead_penalties import LookAhead
-from models.paper.lstm import NetworkSize, first_weights
+from models.paper.lstm import NetworkSize, initial_weights
 from models.paper.pruning import FULL_SEARCH
 from models.paper.search import SearchMethod, load_networks
 from models.paper.uni import UniModel, uni_shapes
@@ -119,11 +119,11 @@ def test_look_ahead_equals_its_definition(hello_model: UniModel) -> None:
 
 def written(directory: Path, kind: str) -> Path:
     """A model directory with untrained networks."""
-    weights = first_weights(uni_shapes(len(VOCABULARY), SIZE), 1)
+    weights = initial_weights(uni_shapes(len(VOCABULARY), SIZE), 1)
     config = {"kind": kind, "name": kind, "vocabulary": VOCABULARY.characters, "uni": {"units": 24, "dense": 16}}
     if kind == "bid":
         config["bid"] = {"units": 10, "dense": 8}
-        weights |= first_weights(bid_shapes(len(VOCABULARY), NetworkSize(units=10, dense=8)), 2)
+        weights |= initial_weights(bid_shapes(len(VOCABULARY), NetworkSize(units=10, dense=8)), 2)
     config["penalties"] = {"insertion": 1.5, "deletion": 2.5}
     config["fitted_penalties"] = {"Wiki": {"insertion": 3.0, "deletion": 4.0}}
     save_model(directory, config, {name: value.astype(np.float16) for name, value in weights.items()})
