@@ -91,8 +91,8 @@ def check_noise_files(recipe: Recipe) -> None:
 
 def job(options: ShardsOptions) -> int:
     from transforms.formats.registry import SUFFIXES
-    from transforms.formats.rows import CleanText
-    from transforms.training_shards import GATHER, SCATTER, Gather, OutputShard, Scatter, TextSlice
+    from transforms.formats.rows import CleanText, TextSlice
+    from transforms.training_shards import GATHER, SCATTER, Gather, OutputShard, Scatter
 
     recipe = noise_recipe(options)
     reader = CleanText(text_column=options.text_column, id_column=options.id_column)

@@ -22,12 +22,11 @@ from respace.hashing import row_hashes
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile, filesystem, join_url
 from respace.storage.publish import publish, publish_bytes
-from transforms.formats.contract import Range
 from transforms.formats.parquet_tables import open_parquet, text_values
-from transforms.formats.rows import CleanText
+from transforms.formats.rows import CleanText, Row, TextSlice
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
-from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.dead_letters import DeadLetter, publish_dead_letters
 from transforms.shards.manifests import Manifest, finish_shard, input_fingerprint
 
 SAMPLE, WRITE = "sample", "write"
@@ -39,14 +38,10 @@ _SAMPLED = pa.schema([("hash", pa.uint64()), ("truth", pa.string()), ("given", p
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceSlice:
+class SourceSlice(TextSlice):
     """One slice of one input; ``kind`` is `CLEAN` text or matched `PAIRS`."""
 
-    name: str
     kind: str
-    file: InputFile
-    span: Range
-    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +87,9 @@ class Sample:
         url = sampled_url(self.output, part.name)
         with publish(url) as path, pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, _SAMPLED) as writer:
             writer.write_table(kept)
-        urls = [url]
+        urls = [url, *publish_dead_letters(self.output, part.name, letters)]
         if letters:
             counts["dead_letters"] = len(letters)
-            urls.append(dead_letters_url(self.output, part.name))
-            write_dead_letters(urls[-1], letters)
         progress.report(documents=counts["rows"])
         return finish_shard(self, part, urls, counts)
 
@@ -108,17 +101,7 @@ class Sample:
             if problem is None and given is not None and gaps.split(given)[0] != gaps.split(truth)[0]:
                 problem = "extracted and true text differ in more than their spaces"
             if problem is not None:
-                letters.append(
-                    DeadLetter(
-                        shard=part.name,
-                        row=number,
-                        stage="read",
-                        error="BadRow",
-                        message=problem,
-                        original=truth,
-                        id=key,
-                    )
-                )
+                letters.append(Row(key, truth, problem).dead_letter(part.name, number))
             elif not truth or len(truth) > MAX_SEQUENCE_CHARACTERS:
                 counts["too_long" if truth else "empty_rows"] += 1
             else:

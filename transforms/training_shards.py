@@ -22,14 +22,13 @@ import pyarrow.parquet as pq
 
 from respace.hashing import row_hashes
 from respace.noise import Recipe, corrupt
-from respace.storage.files import InputFile, filesystem, join_url
+from respace.storage.files import filesystem, join_url
 from respace.storage.publish import publish
 from respace.training_examples import SCHEMA, to_record_batch
-from transforms.formats.contract import Range
-from transforms.formats.rows import CleanText, Row
+from transforms.formats.rows import CleanText, Row, TextSlice
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
-from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.dead_letters import DeadLetter, publish_dead_letters
 from transforms.shards.manifests import finish_shard, input_fingerprint
 from transforms.tf_records import ExampleWriter, count_records
 
@@ -40,16 +39,6 @@ MAX_ROW_CHARACTERS = 4000
 _BATCH_CHARACTERS = 1 << 20
 _ROW_GROUP_ROWS = 1 << 14
 _SCATTERED = pa.schema([("hash", pa.uint64()), ("key", pa.string()), ("text", pa.string())])
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextSlice:
-    """One slice of one input file."""
-
-    name: str
-    file: InputFile
-    span: Range
-    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +89,7 @@ class Scatter:
         for number, row in enumerate(self.reader.rows(part.file, part.span)):
             counts["rows"] += 1
             if row.problem is not None:
-                letters.append(_dead_letter(part, number, row))
+                letters.append(row.dead_letter(part.name, number))
                 continue
             for key, text in pieces(row):
                 counts["text_bytes"] += len(text.encode())
@@ -112,11 +101,9 @@ class Scatter:
         url = scattered_url(self.output, part.name)
         with publish(url) as path:
             self._write(path, keys, texts)
-        urls = [url]
+        urls = [url, *publish_dead_letters(self.output, part.name, letters)]
         if letters:
             counts["dead_letters"] = len(letters)
-            urls.append(dead_letters_url(self.output, part.name))
-            write_dead_letters(urls[-1], letters)
         progress.report(documents=counts["rows"], bytes=counts["text_bytes"])
         return finish_shard(self, part, urls, counts)
 
@@ -290,15 +277,3 @@ def _verifier(kind: str, expected: int) -> Any:
             raise OSError(f"{path}: {rows} examples written, {expected} expected")
 
     return verify
-
-
-def _dead_letter(part: TextSlice, number: int, row: Row) -> DeadLetter:
-    return DeadLetter(
-        shard=part.name,
-        row=number,
-        stage="read",
-        error="BadRow",
-        message=row.problem or "",
-        original=row.text,
-        id=row.key,
-    )

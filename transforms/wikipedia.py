@@ -37,7 +37,7 @@ from respace.wikipedia.dumps import (
 from respace.wikipedia.sentences import clean_sentences
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
-from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.dead_letters import DeadLetter, publish_dead_letters
 from transforms.shards.killable import KillableFunction, Stopped
 from transforms.shards.manifests import finish_shard, input_fingerprint
 
@@ -206,9 +206,7 @@ class ExtractSentences:
                 progress.report(documents=1)
         counts["dead_letters"] = len(letters)
         urls = [self._write(part, shard.name, pa.concat_tables(found)) for part, found in sorted(tables.items())]
-        if letters:
-            urls.append(dead_letters_url(self.output, shard.name))
-            write_dead_letters(urls[-1], letters)
+        urls += publish_dead_letters(self.output, shard.name, letters)
         progress.report(bytes=shard.size, dead_letters=len(letters))
         return finish_shard(self, shard, urls, counts)
 

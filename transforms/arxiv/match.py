@@ -29,7 +29,7 @@ from transforms.arxiv.pdf import PdfError, PdfLimits, extract_text
 from transforms.arxiv.shards import DocumentShard, read_parquet_documents
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
-from transforms.shards.dead_letters import DeadLetter, dead_letters_url, write_dead_letters
+from transforms.shards.dead_letters import DeadLetter, publish_dead_letters
 from transforms.shards.killable import KillableFunction, Stopped
 from transforms.shards.manifests import finish_shard
 
@@ -108,10 +108,7 @@ class MatchDocuments:
         if self.source_only:
             rows = _without_repeats(rows, self.most_characters, counts)
         counts["dead_letters"] = len(letters)
-        outputs = [self._write(shard, rows)]
-        if letters:
-            outputs.append(dead_letters_url(self.output, shard.name))
-            write_dead_letters(outputs[-1], letters)
+        outputs = [self._write(shard, rows), *publish_dead_letters(self.output, shard.name, letters)]
         progress.report(bytes=shard.size, dead_letters=len(letters))
         details = {"spacing errors": samples[:_SAMPLES_PER_SHARD], "bad files": unreadable}
         return finish_shard(self, shard, outputs, counts, details)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from respace.storage.files import InputFile
 from transforms.formats.contract import Document, FormatOptions, Range, ShardFormat, Slice
 from transforms.formats.registry import format_of
+from transforms.shards.dead_letters import DeadLetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,28 @@ class Row:
     key: str
     text: str
     problem: str | None = None
+
+    def dead_letter(self, shard: str, number: int) -> DeadLetter:
+        """What becomes of a row that cannot be used."""
+        return DeadLetter(
+            shard=shard,
+            row=number,
+            stage="read",
+            error="BadRow",
+            message=self.problem or "",
+            original=self.text,
+            id=self.key,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSlice:
+    """One stretch of one file of clean text, as a shard."""
+
+    name: str
+    file: InputFile
+    span: Range
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

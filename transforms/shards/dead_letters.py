@@ -111,10 +111,12 @@ class DeadLetterWriter:
         self._waiting, self._waiting_size = [], 0
 
 
-def write_dead_letters(url: str, letters: Sequence[DeadLetter]) -> None:
-    """Publishes dead letters that are all there already."""
+def publish_dead_letters(output: str, name: str, letters: Sequence[DeadLetter]) -> list[str]:
+    """Publishes the dead letters of a shard, if there are any, and gives the URL of their file, if there is one."""
+    url = dead_letters_url(output, name)
     with DeadLetterWriter(url) as writer:
         writer.write(letters)
+    return [url] if letters else []
 
 
 def to_table(letters: Sequence[DeadLetter]) -> pa.Table:
