@@ -1,0 +1,271 @@
+"""Gaps that are never touched: inside addresses, names of programs, tags, beside joining characters, in other scripts.
+
+No model is asked there, and no penalty is high enough: a space put into an address makes a broken address. `KINDS` is
+the table of what is guarded and why. Two sorts of rules:
+
+* *patterns* over the text, tried only where a trigger character occurs: all gaps inside a match are guarded, so that a
+  word glued to the front of an address can still be cut off, and an address that was broken up can be joined;
+* *neighbours*: what the two characters beside a gap are.
+
+>>> text = "see&quot;http://www.example.com/a&quot; and"
+>>> characters, bits = gaps.split(text)
+>>> kinds = guarded_kinds(text, gaps.code_points(characters), bits)
+>>> "".join("-" if kind else character for character, kind in zip(characters, kinds))
+'see&-----h-----------------------------and'
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from respace import gaps
+from respace.gaps import Bits, Codes
+
+# Endings of host names that are no English word ("end.In 1990" lost a space, "example.in" did not).
+_TOP_LEVEL = (
+    "com|org|net|edu|gov|mil|info|biz|io|ai|dev|app|co|uk|de|fr|eu|ch|nl|ru|jp|cn|au|ca|pl|se|cz|fi|dk|br|kr|tv"
+)
+_FILE_ENDINGS = (
+    "py|pyc|js|jsx|ts|tsx|json|jsonl|xml|html?|css|scss|txt|md|rst|tex|bib|pdf|docx?|xlsx?|pptx?|csv|tsv|png|jpe?g|gif|"
+    "svg|zip|gz|tgz|tar|bz2|xz|exe|dll|ini|cfg|conf|toml|ya?ml|sh|bat|java|class|jar|cpp|cc|hpp|rb|rs|go|php|pl|sql|"
+    "log|lock|parquet|ipynb|tmp|bak|cache|mp3|mp4|wav|avi|so|rpm|deb"
+)
+_KEY_COMMANDS = (
+    "cite[a-z]*|[a-z]*ref|label|input|include[a-z]*|usepackage|documentclass|begin|end|bibliography[a-z]*|url|href|"
+    "newcommand|renewcommand|hspace|vspace|setlength|pagestyle|index"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """One kind that is found in the text.
+
+    Attributes:
+        name: what it is, as reports call it.
+        reason: why its gaps are left alone.
+        triggers: one of these must be in the text for the pattern to be tried at all.
+        pattern: all gaps inside a match are guarded.
+    """
+
+    name: str
+    reason: str
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _kind(name: str, reason: str, triggers: str, pattern: str, flags: int = 0) -> Pattern:
+    return Pattern(name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern, flags))
+
+
+PATTERNS = (
+    _kind(
+        "entity",
+        "a character of markup, written as a name",
+        "&",
+        r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});",
+    ),
+    _kind(
+        "tag",
+        "names and values of markup",
+        "<",
+        r"</?[A-Za-z][\w:.-]*(?:\s*/?>|\s+[\w:@.-]+\s*(?:=[^<>\n]*)?/?>)|<!--[^\n]*?-->|<[\w./+-]+\.h(?:pp)?>",
+    ),
+    _kind(
+        "address",
+        "a space in it makes it another one, or none",
+        ":// www. WWW. mailto:",
+        r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,10}://|[wW]{3}\.(?=[\w-])|mailto:)(?:[^\s<>\"“”'‘’`|\\^{}]*[\w/=&#%~+$-])?",
+    ),
+    _kind(
+        "host name",
+        "a space in it makes it another one",
+        "." + " .".join(["", *_TOP_LEVEL.split("|")]),
+        rf"\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*\.(?:{_TOP_LEVEL})(?![\w-])(?::\d+)?(?:/[^\s<>\"]*[\w/])?",
+    ),
+    _kind(
+        "e-mail address",
+        "a space in it makes it another one",
+        "@",
+        r"(?:\{[^{}\n]{1,120}\}|[\w.+%-]+)@[\w-]+(?:\.[\w-]+)+",
+    ),
+    _kind(
+        "identifier of a document",
+        "numbers and letters that are looked up as they are",
+        "10. arXiv: hep- math. cs. ISBN",
+        r"\b10\.[0-9]{4,9}/[^\s<>\"]*[\w/)]|\barXiv:\s?[\w.-]+(?:/\d{7})?(?:v\d+)?|\b(?:hep|astro|cond|quant|nucl|gr)-"
+        r"[a-z]{2,4}/\d{7}|(?<=ISBN )[\d-]{9,16}[\dXx]",
+    ),
+    _kind(
+        "path",
+        "names of files are looked up as they are",
+        "/ \\",
+        r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]+)+/?"
+        r"|(?<![\w/])[\w.@+-]+(?:/[\w.@+*-]+)*/[\w@+*-]+\.[A-Za-z]{1,5}\b"
+        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|(?<=[A-Za-z])\\(?:[A-Za-z][\w.-]*\\?)+",
+    ),
+    _kind(
+        "file name",
+        "names of files are looked up as they are",
+        ".",
+        rf"\b[\w-]*[A-Za-z0-9_]\.(?:{_FILE_ENDINGS})(?![\w])",
+    ),
+    _kind(
+        "handle",
+        "names that are written in one word, whatever the words in them",
+        "@ #",
+        r"(?<![\w&/#@.])[@#][^\W\d_]\w*[\w]",
+    ),
+    _kind(
+        "name with underscores",
+        "names of programs are written in one word",
+        "_",
+        r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*|\b__?[A-Za-z]\w*",
+    ),
+    _kind(
+        "dotted name",
+        "names of programs are written in one word",
+        ".",
+        r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
+        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+    ),
+    _kind(
+        "checksum or code",
+        "letters and digits without words",
+        "0 1 2 3 4 5 6 7 8 9 =",
+        r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9A-Fa-f]{2}[:-]){3,}[0-9A-Fa-f]{2}\b"
+        r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b|\b0[xX][0-9a-fA-F]+\b"
+        r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
+        r"(?=(?:[A-Za-z+/]*\d+){3})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
+        r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
+    ),
+    _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
+    _kind(
+        "number",
+        "digits and their signs are one number",
+        "0 1 2 3 4 5 6 7 8 9",
+        r"(?<![\w.])\d+(?:\.\d+){2,}(?::\d+)?(?![\w.])|(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?![\w:])"
+        r"|(?<![\w-])\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?(?![\w-])|(?<![\w,.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])",
+    ),
+    _kind(
+        "LaTeX",
+        "commands, and keys that are looked up as they are",
+        "\\",
+        rf"\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}|\\[A-Za-z@]+\*?[\[{{]?|\\[^\w\s]",
+    ),
+    _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
+    _kind("line of signs", "leaders, rules and fields of forms", "... ___ --- *** === ~~~ ###", r"([^\w\s])(?:[ ]?\1){3,}"),
+)
+JOINING, SCRIPT, WIDE = "joining character", "other script", "layout"
+NEIGHBOURS = {
+    JOINING: "accents, emoji and flags are put together from several characters",
+    SCRIPT: "the models know Latin letters alone",
+    WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
+}
+# Guarded gaps hold the number of their kind, counted from 1; 0 is a gap that is free.
+KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
+_NUMBER = {name: number for number, name in enumerate(KINDS)}
+# Deletions are guarded where a run of whitespace is a tab or at least this long.
+_WIDE_SPACE = 3
+
+# Ranges of code points, first and last. Zero-width, direction, byte order mark, variation, tags of flags.
+_INVISIBLE = ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF))
+_HIGH_INVISIBLE = ((0xE0000, 0xE01EF),)
+# What belongs to the character before it: accents, keycaps, skin colours.
+_MARKS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F), (0x1F3FB, 0x1F3FF))
+_PICTURES = ((0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+_GREEK = ((0x0370, 0x03FF), (0x1F00, 0x1FFF))
+# Cyrillic to Georgian and so on, Chinese, Japanese, Korean and their signs, and all that lies above the emoji.
+_SCRIPTS = (
+    (0x0400, 0x1CFF),
+    (0x2C00, 0x2C5F),
+    (0x2C80, 0x2DFF),
+    (0x2E80, 0xA71F),
+    (0xA800, 0xAB2F),
+    (0xAB70, 0xD7FF),
+    (0xF900, 0xFAFF),
+    (0xFB07, 0xFDFF),
+    (0xFE30, 0xFE4F),
+    (0xFE70, 0xFEFE),
+    (0xFF00, 0xFFEF),
+    (0x10000, 0x1CFFF),
+    (0x1E000, 0x1EFFF),
+    (0x20000, 0x3FFFF),
+)
+_FIRST_UNUSUAL = 0x0300
+# So many Greek letters in a row are a word; fewer may be a formula.
+_GREEK_WORD = 4
+
+
+def guarded_kinds(text: str, characters: Codes, bits: Bits) -> NDArray[np.uint8]:
+    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free."""
+    kinds = np.zeros(len(bits), dtype=np.uint8)
+    if len(bits) < 2:
+        return kinds
+    _guard_patterns(text, kinds)
+    _guard_layout(text, bits, kinds)
+    if int(characters.max()) >= _FIRST_UNUSUAL:
+        _guard_neighbours(characters, bits, kinds)
+    kinds[0] = 0
+    return kinds
+
+
+def _guard_patterns(text: str, kinds: NDArray[np.uint8]) -> None:
+    character_of: NDArray[np.int64] | None = None
+    for kind in PATTERNS:
+        if not any(trigger in text for trigger in kind.triggers):
+            continue
+        for match in kind.pattern.finditer(text):
+            start, stop = match.span()
+            if stop - start < 2:
+                continue
+            if character_of is None:
+                character_of = np.cumsum(~gaps.is_space(gaps.code_points(text)))
+            # Gaps strictly inside: before the second character of the match up to before its last one.
+            inside = kinds[int(character_of[start]) : int(character_of[stop - 1])]
+            inside[inside == 0] = _NUMBER[kind.name]
+
+
+def _guard_layout(text: str, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+    if "\t" not in text and " " * _WIDE_SPACE not in text:
+        return
+    codes = gaps.code_points(text)
+    positions = np.flatnonzero(~gaps.is_space(codes))
+    tabs = np.cumsum(codes == ord("\t"))
+    wide = np.zeros(len(bits), dtype=bool)
+    wide[1:] = (np.diff(positions) > _WIDE_SPACE) | (tabs[positions[1:]] > tabs[positions[:-1]])
+    kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
+
+
+def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+    invisible = _within(characters, _INVISIBLE + _HIGH_INVISIBLE)
+    marks = _within(characters, _MARKS)
+    pictures = _within(characters, _PICTURES)
+    # A mark that was torn from its letter may be put back, never torn off.
+    joining = (marks & ~bits) | invisible
+    joining[1:] |= invisible[:-1] | (pictures[1:] & pictures[:-1])
+    script = _within(characters, _SCRIPTS) | _greek_words(characters)
+    script[1:] |= script[:-1].copy()
+    kinds[script & (kinds == 0)] = _NUMBER[SCRIPT]
+    kinds[joining & (kinds == 0)] = _NUMBER[JOINING]
+
+
+def _greek_words(characters: Codes) -> Bits:
+    greek = _within(characters, _GREEK)
+    if not greek.any():
+        return greek
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], greek, [False]])))
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if stop - start < _GREEK_WORD:
+            greek[start:stop] = False
+    return greek
+
+
+def _within(codes: Codes, ranges: tuple[tuple[int, int], ...]) -> Bits:
+    out = np.zeros(len(codes), dtype=bool)
+    for first, last in ranges:
+        out |= (codes >= first) & (codes <= last)
+    return out
