@@ -17,6 +17,7 @@ the table of what is guarded and why. Two sorts of rules:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,8 +58,8 @@ class Pattern:
     pattern: re.Pattern[str]
 
 
-def _kind(name: str, reason: str, triggers: str, pattern: str, flags: int = 0) -> Pattern:
-    return Pattern(name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern, flags))
+def _kind(name: str, reason: str, triggers: str, pattern: str) -> Pattern:
+    return Pattern(name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern))
 
 
 PATTERNS = (
@@ -83,7 +84,7 @@ PATTERNS = (
     _kind(
         "host name",
         "a space in it makes it another one",
-        "." + " .".join(["", *_TOP_LEVEL.split("|")]),
+        ".",
         rf"\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*\.(?:{_TOP_LEVEL})(?![\w-])(?::\d+)?(?:/[^\s<>\"]*[\w/])?",
     ),
     _kind(
@@ -105,7 +106,7 @@ PATTERNS = (
         "/ \\",
         r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]+)+/?"
         r"|(?<![\w/])[\w.@+-]+(?:/[\w.@+*-]+)*/[\w@+*-]+\.[A-Za-z]{1,5}\b"
-        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|(?<=[A-Za-z])\\(?:[A-Za-z][\w.-]*\\?)+",
+        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|[A-Za-z][\w.-]*(?:\\[A-Za-z][\w.-]*){2,}",
     ),
     _kind(
         "file name",
@@ -130,7 +131,8 @@ PATTERNS = (
         "names of programs are written in one word",
         ".",
         r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
-        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.\w+)+"
+        r"|[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
     ),
     _kind(
         "checksum or code",
@@ -154,13 +156,29 @@ PATTERNS = (
         "LaTeX",
         "commands, and keys that are looked up as they are",
         "\\",
-        rf"\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}|\\[A-Za-z@]+\*?[\[{{]?|\\[^\w\s]",
+        rf"\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}"
+        r"|(?:\S[ ])?(?<![a-z])\\[A-Za-z@]+\*?(?:[\[{]|[ ]\S)?|\\[^\w\s]",
     ),
+    _kind(
+        "quoted code",
+        "between backticks stands what a machine reads",
+        "`",
+        r"(?<!`)(`{1,3})(?![`\s])[^`'\n]{1,200}(?<!\s)\1(?!`)",
+    ),
+    _kind(
+        "fields of a table",
+        "signs between fields have no spaces around them",
+        ", ; |",
+        r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
+    ),
+    _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
     _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
-    _kind("line of signs", "leaders, rules and fields of forms", "... ___ --- *** === ~~~ ###", r"([^\w\s])(?:[ ]?\1){3,}"),
+    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([^\w\s])(?:[ ]?\1){3,}"),
 )
-JOINING, SCRIPT, WIDE = "joining character", "other script", "layout"
+HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
 NEIGHBOURS = {
+    SERIES: "letters of the alphabet, one after the other",
+    HUMPS: "names of programs and products are written in one word",
     JOINING: "accents, emoji and flags are put together from several characters",
     SCRIPT: "the models know Latin letters alone",
     WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
@@ -168,6 +186,15 @@ NEIGHBOURS = {
 # Guarded gaps hold the number of their kind, counted from 1; 0 is a gap that is free.
 KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}
+# Where a line lost its spaces, only these are still seen for what they are: the others have no end in it.
+_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", JOINING, SCRIPT])
+# Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
+# of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
+# others in the same text are names.
+_HUMPED = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
+_MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
+_GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
 # Deletions are guarded where a run of whitespace is a tab or at least this long.
 _WIDE_SPACE = 3
 
@@ -198,35 +225,80 @@ _SCRIPTS = (
 _FIRST_UNUSUAL = 0x0300
 # So many Greek letters in a row are a word; fewer may be a formula.
 _GREEK_WORD = 4
+# So many steps from a letter to the next one are a series.
+_SERIES = 3
 
 
-def guarded_kinds(text: str, characters: Codes, bits: Bits) -> NDArray[np.uint8]:
-    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free."""
+def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = None) -> NDArray[np.uint8]:
+    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free.
+
+    Args:
+        text: the text.
+        characters: its characters.
+        bits: its gap bits.
+        lost: gaps of lines that lost their spaces.
+    """
     kinds = np.zeros(len(bits), dtype=np.uint8)
     if len(bits) < 2:
         return kinds
     _guard_patterns(text, kinds)
+    _guard_humps(text, kinds)
     _guard_layout(text, bits, kinds)
+    _guard_series(characters, bits, kinds)
     if int(characters.max()) >= _FIRST_UNUSUAL:
         _guard_neighbours(characters, bits, kinds)
+    if lost is not None and lost.any():
+        kinds[lost & ~_IN_LOST_LINES[kinds]] = 0
     kinds[0] = 0
     return kinds
 
 
+class _Spans:
+    """Marks the gaps inside stretches of a text."""
+
+    def __init__(self, text: str, kinds: NDArray[np.uint8]):
+        self._text, self._kinds = text, kinds
+        self._character_of: NDArray[np.int64] | None = None
+
+    def guard(self, start: int, stop: int, name: str) -> None:
+        if stop - start < 2:
+            return
+        if self._character_of is None:
+            self._character_of = np.cumsum(~gaps.is_space(gaps.code_points(self._text)))
+        # Gaps strictly inside: from before the second character to before the last one.
+        inside = self._kinds[int(self._character_of[start]) : int(self._character_of[stop - 1])]
+        inside[inside == 0] = _NUMBER[name]
+
+
 def _guard_patterns(text: str, kinds: NDArray[np.uint8]) -> None:
-    character_of: NDArray[np.int64] | None = None
+    spans = _Spans(text, kinds)
     for kind in PATTERNS:
-        if not any(trigger in text for trigger in kind.triggers):
-            continue
-        for match in kind.pattern.finditer(text):
-            start, stop = match.span()
-            if stop - start < 2:
-                continue
-            if character_of is None:
-                character_of = np.cumsum(~gaps.is_space(gaps.code_points(text)))
-            # Gaps strictly inside: before the second character of the match up to before its last one.
-            inside = kinds[int(character_of[start]) : int(character_of[stop - 1])]
-            inside[inside == 0] = _NUMBER[kind.name]
+        if any(trigger in text for trigger in kind.triggers):
+            for match in kind.pattern.finditer(text):
+                spans.guard(*match.span(), kind.name)
+
+
+def _guard_humps(text: str, kinds: NDArray[np.uint8]) -> None:
+    found = [match.span() for match in _HUMPED.finditer(text)]
+    if not found:
+        return
+    spans = _Spans(text, kinds)
+    often = Counter(text[start:stop] for start, stop in found)
+    names = [_is_name(text, start, stop) or often[text[start:stop]] > 1 for start, stop in found]
+    in_company = len({text[start:stop] for (start, stop), name in zip(found, names, strict=True) if name}) >= 2
+    for (start, stop), name in zip(found, names, strict=True):
+        if name or in_company:
+            spans.guard(start, stop, HUMPS)
+
+
+def _is_name(text: str, start: int, stop: int) -> bool:
+    """Whether what stands around a word with humps, or the number of humps, says that it is the name of something."""
+    name, before, after = text[start:stop], text[start - 1 : start], text[stop : stop + 1]
+    quoted = before == after and before in ("'", '"')
+    glued = _GLUED_FRONT.match(name) is not None
+    called = after == "(" and name[0].islower() and not glued
+    many = _MANY_HUMPS.fullmatch(name) is not None and not glued
+    return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
 
 
 def _guard_layout(text: str, bits: Bits, kinds: NDArray[np.uint8]) -> None:
@@ -238,6 +310,18 @@ def _guard_layout(text: str, bits: Bits, kinds: NDArray[np.uint8]) -> None:
     wide = np.zeros(len(bits), dtype=bool)
     wide[1:] = (np.diff(positions) > _WIDE_SPACE) | (tabs[positions[1:]] > tabs[positions[:-1]])
     kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
+
+
+def _guard_series(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+    """Single letters or digits that follow each other in the alphabet, as in ``A B C D``, are no word torn apart."""
+    alone = bits & np.append(bits[1:], True)
+    next_one = alone[1:-1] & (np.diff(characters[:-1]) == 1)
+    if np.count_nonzero(next_one) < _SERIES:
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], next_one, [False]])))
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if stop - start >= _SERIES:
+            kinds[start : stop + 2] = _NUMBER[SERIES]
 
 
 def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:

@@ -41,21 +41,22 @@ def is_english(line: str) -> bool:
     return common >= 2 and common >= 0.15 * len(words)
 
 
-def other_stretches(path: str, each: int, random: np.random.Generator) -> list[str]:
-    """Stretches of lines of every kind that is not English prose, ``each`` of every kind."""
+def stretches_by_kind(path: str, each: int, random: np.random.Generator) -> tuple[list[str], list[str]]:
+    """Stretches of lines, ``each`` of every kind: those of `PROSE_KINDS`, and those that are not English prose."""
     table = pq.read_table(path, columns=["kind", "text"])
     by_kind: dict[str, list[str]] = {}
     for kind, text in zip(table.column("kind").to_pylist(), table.column("text").to_pylist(), strict=True):
-        if kind not in PROSE_KINDS and not kept_for_measuring(text):
+        if not kept_for_measuring(text):
             by_kind.setdefault(kind, []).append(text)
-    out = []
-    for _, texts in sorted(by_kind.items()):
-        lines = [[line for line in text.split("\n") if line.strip() and not is_english(line)] for text in texts]
+    prose: list[str] = []
+    other: list[str] = []
+    for kind, texts in sorted(by_kind.items()):
+        wanted = kind in PROSE_KINDS
+        lines = [[line for line in text.split("\n") if line.strip() and (wanted or not is_english(line))] for text in texts]
         lines = [one for one in lines if one]
-        for place in random.integers(0, len(lines), each).tolist():
-            start = int(random.integers(0, len(lines[place])))
-            out.append("\n".join(lines[place][start : start + int(random.integers(1, 4))]))
-    return out
+        chosen = (lines[place] for place in random.integers(0, len(lines), each).tolist())
+        (prose if wanted else other).extend(_some_lines(one, random) for one in chosen)
+    return prose, other
 
 
 def prose_stretches(paths: Sequence[str], total: int, random: np.random.Generator) -> list[str]:
@@ -64,18 +65,18 @@ def prose_stretches(paths: Sequence[str], total: int, random: np.random.Generato
     for number, path in enumerate(paths):
         corpus = Corpus(Source(path=path))
         rows = corpus.take(random.integers(0, len(corpus), total // len(paths)))
-        texts = [_some_lines(row, random) for row in rows]
+        texts = [_some_lines(row.split("\n"), random) for row in rows]
+        # Headings are in capitals now and then.
+        texts = [text.upper() if random.random() < _CAPITALS else text for text in texts]
         noisy = Recipe(characters_clean=0.5, spaces_clean=1.0)
         out += true_texts(corrupt(texts, [f"{number}/{place}" for place in range(len(texts))], noisy, seed=1))
     return out
 
 
-def _some_lines(text: str, random: np.random.Generator) -> str:
-    """A few lines of a row; now and then in capitals, as headings are."""
-    lines = [line for line in text.split("\n") if line.strip()] or [text]
+def _some_lines(lines: Sequence[str], random: np.random.Generator) -> str:
+    """One to three lines that follow each other."""
     start = int(random.integers(0, len(lines)))
-    chosen = "\n".join(lines[start : start + int(random.integers(1, 4))])
-    return chosen.upper() if random.random() < _CAPITALS else chosen
+    return "\n".join(lines[start : start + int(random.integers(1, 4))])
 
 
 def cut(text: str, random: np.random.Generator) -> gaps.Codes:
@@ -138,8 +139,8 @@ def main() -> None:
     options = parser.parse_args()
     random = np.random.default_rng(1)
     try:
-        other = other_stretches(options.nonprose, options.each, random)
-        prose = prose_stretches(options.prose, len(other), random)
+        more_prose, other = stretches_by_kind(options.nonprose, options.each, random)
+        prose = prose_stretches(options.prose, len(other), random) + more_prose
     except (OSError, ValueError) as error:
         sys.exit(f"training.train_prose: {error}")
     print(f"{len(prose):,} stretches of prose, {len(other):,} of everything else")
