@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models.files import load_model
 from models.prose import LINE_BREAK, PROSE_MODEL, ProseModel, load_prose_model
-from models.words.counts import WordCounts, load_word_counts
+from models.words.counts import WordCounts, load_word_counts, word_hashes
 from models.words.cutting import LONGEST_RUN, cut_into_words
 from respace.gaps import Bits, Codes
 from respace.judgement import LineVerdicts
@@ -25,7 +25,7 @@ PIECE = 256
 # prose is a table: they do not lift it by more than this.
 AROUND, AROUND_WEIGHT, MOST_LIFT = 200, 0.35, 1.5
 # Below these odds of prose every edit needs more evidence: so much for each unit, and never more than this.
-DOUBTFUL, EVIDENCE_PER_ODDS, MOST_EVIDENCE = 0.0, 2.0, 12.0
+DOUBTFUL, EVIDENCE_PER_ODDS, MOST_EVIDENCE = -0.5, 2.0, 12.0
 
 _HIGHEST = 0x3000
 _IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False])
@@ -33,6 +33,8 @@ _IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False]
 # Signs between fields of tables; so many of them without a space behind are fields, not a slip.
 _SEPARATORS = np.array([ord(sign) for sign in ",;|"], dtype=np.uint32)
 _MANY_FIELDS = 3
+# In formulas commas stand so too.
+_FIRST_GREEK = 0x370
 
 # A line lost its spaces if it is longer than a word can be, may be prose, and known words make up most of it.
 LONGEST_WORD = 20
@@ -40,8 +42,8 @@ _LOST_ODDS = -1.0
 _LOST_WORDS, _LOST_SHARE = 2, 0.4
 # Of those that begin with a capital in the middle of a word, this share must be known to stand there.
 _LOST_NAMES = 0.3
-# At least one of them is common: of all words, this share.
-_COMMON = np.log(2e-5)
+# At least one of them is common: of all words, this share. Each frequent one is as good as a unit of odds.
+_COMMON, _FREQUENT = np.log(2e-5), np.log(1e-3)
 # Whether it did is read from so many characters.
 _READ = 2 * LONGEST_RUN
 # Signs that plain text does not have, and code does.
@@ -107,16 +109,24 @@ class WordsAndLetters:
         starts = np.concatenate([[0], np.flatnonzero(line_breaks)])
         stops = np.append(starts[1:], len(bits))
         spaces = np.concatenate([[0], np.cumsum(bits & ~line_breaks)])
-        likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1))) >= _LOST_ODDS
-        candidates = np.flatnonzero(
-            (spaces[stops] == spaces[starts]) & (stops - starts > LONGEST_WORD) & likely
-        )
+        candidates = np.flatnonzero((spaces[stops] == spaces[starts]) & (stops - starts > LONGEST_WORD))
+        likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[candidates]
         out = np.zeros(len(bits), dtype=bool)
-        for line in candidates[self._made_of_words(characters, starts[candidates], stops[candidates])].tolist():
+        # Where other lines have their spaces, one without is more often a name or an address.
+        needed = 2 if spaces[-1] else 1
+        made_of_words = self._made_of_words(characters, starts[candidates], stops[candidates], likely, needed)
+        for line in candidates[made_of_words].tolist():
             out[starts[line] : stops[line]] = True
         return out
 
-    def _made_of_words(self, characters: Codes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Bits:
+    def _made_of_words(
+        self,
+        characters: Codes,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        odds: NDArray[np.float64],
+        needed: int,
+    ) -> Bits:
         """Whether each line is several known words of running text, and not a name of a program or a substance."""
         count = len(starts)
         if not count:
@@ -129,25 +139,32 @@ class WordsAndLetters:
 
         def per_line(chosen: Bits, weights: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
             kept = None if weights is None else weights[chosen]
-            return np.bincount(owner[found.starts[chosen]], kept, minlength=count)
+            return np.bincount(owner[found.starts[chosen]], kept, minlength=count).astype(np.float64)
 
         words = found.lengths > 1
-        common = words & (self.words.log_shares[found.words] > _COMMON)
+        common, frequent = (words & (self.words.log_shares[found.words] > limit) for limit in (_COMMON, _FREQUENT))
         # Words that meet without a sign between them: a small letter begins the second, or a capital does, as in names
-        # of programs. Names of people and places do too; those were seen in this order before.
+        # of programs. Names of people and places do too; but those are hardly written otherwise, or stood so before.
         meet = words & np.append(False, found.starts[1:] == (found.starts + found.lengths)[:-1])
         capital = _IS_UPPER[np.minimum(codes[found.starts], _HIGHEST)]
         pair = self.words.pair_keys(np.append(0, found.words[:-1]), found.words)
-        seen = meet & capital & (self.words.pair_table.find(pair) >= 0)
-        small, humps, names = per_line(meet & ~capital), per_line(meet & capital), per_line(seen)
+        seen = meet & (self.words.pair_table.find(pair) >= 0)
+        small, humps = per_line(meet & ~capital), per_line(meet & capital)
+        names = per_line(capital & (seen | self._is_proper(found.words)))
         signs = np.bincount(owner[_signs_of_code(codes)], minlength=count)
         return (
-            (per_line(words) >= _LOST_WORDS)
+            (odds + per_line(meet & ~capital & frequent) >= _LOST_ODDS)
+            & (per_line(words) >= _LOST_WORDS)
             & (per_line(words, found.lengths) >= _LOST_SHARE * lengths)
             & (per_line(common) >= 1)
             & (signs * _SIGNS_APART <= lengths)
-            & ((small + names >= 1) & (small + names >= _LOST_NAMES * humps))
+            & ((small + names >= needed) & (small + names >= _LOST_NAMES * humps))
         )
+
+    def _is_proper(self, words: NDArray[np.int64]) -> Bits:
+        """Whether words are written with a capital more often than without."""
+        small = self.words.word_table.find(word_hashes([self.words.words[word].lower() for word in words.tolist()]))
+        return np.where(small >= 0, self.words.word_counts[small], 0) < self.words.word_counts[words]
 
 
 def _fields(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
@@ -160,7 +177,9 @@ def _fields(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float6
     every = np.concatenate([[0], np.cumsum(separators), [0]])
     tight[-1], every[-1] = tight[-2], every[-2]
     count, total = (sums[pieces.stops] - sums[pieces.starts] for sums in (tight, every))
-    return np.where((count >= _MANY_FIELDS) & (count >= 0.75 * total), 1.0 * count, 0.0)
+    formula = np.concatenate([[0], np.cumsum((characters == ord("=")) | (characters >= _FIRST_GREEK))])
+    plain = formula[pieces.stops] == formula[pieces.starts]
+    return np.where(plain & (count >= _MANY_FIELDS) & (count >= 0.75 * total), 1.0 * count, 0.0)
 
 
 def _signs_of_code(codes: Codes) -> Bits:
@@ -168,6 +187,7 @@ def _signs_of_code(codes: Codes) -> Bits:
     signs = _CODE_SIGNS[np.minimum(codes, 127)] & (codes < 128)
     index = (codes[:-1] == ord("_")) & (codes[1:] >= ord("0")) & (codes[1:] <= ord("9"))
     signs[:-1] &= ~index
+    signs[:-1] |= (codes[:-1] == ord("(")) & (codes[1:] == ord(")"))
     return signs
 
 

@@ -51,7 +51,7 @@ _DIGITS = np.array([chr(code).isdigit() for code in range(_HIGHEST)] + [False])
 def ngram_rows(codes: Codes) -> list[NDArray[np.uint32]]:
     """For each kind of n-gram the rows of those that end at each character."""
     low = np.minimum(codes, _HIGHEST)
-    letters = np.where(_DIGITS[low], np.uint32(ord("0")), FOLD_CASE(codes)).astype(np.uint32)
+    letters = np.where(_DIGITS[low], np.uint32(ord("0")), FOLD_CASE(codes.astype(np.int32))).astype(np.uint32)
     return [*_rows(letters, LETTER_NGRAMS, 0), *_rows(_SHAPES[low], SHAPE_NGRAMS, 7)]
 
 

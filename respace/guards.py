@@ -131,8 +131,8 @@ PATTERNS = (
         "names of programs are written in one word",
         ".",
         r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
-        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.\w+)+"
-        r"|[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.[A-Za-z_]\w+)+"
+        r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
     ),
     _kind(
         "checksum or code",
@@ -141,7 +141,7 @@ PATTERNS = (
         r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9A-Fa-f]{2}[:-]){3,}[0-9A-Fa-f]{2}\b"
         r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b|\b0[xX][0-9a-fA-F]+\b"
         r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
-        r"(?=(?:[A-Za-z+/]*\d+){3})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
+        r"(?=(?:[A-Za-z+/]+\d+){2})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
         r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
     ),
     _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
@@ -173,7 +173,7 @@ PATTERNS = (
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
     _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
-    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([^\w\s])(?:[ ]?\1){3,}"),
+    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
 )
 HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
 NEIGHBOURS = {
@@ -191,7 +191,7 @@ _IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", JOINING, SCRIPT])
 # Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
 # of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
 # others in the same text are names.
-_HUMPED = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_HUMPED = re.compile(r"(?<![^\W_])[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*(?![^\W_])|(?<!\w)[a-z][A-Z][A-Za-z0-9]*")
 _CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
 _MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
 _GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
@@ -226,7 +226,7 @@ _FIRST_UNUSUAL = 0x0300
 # So many Greek letters in a row are a word; fewer may be a formula.
 _GREEK_WORD = 4
 # So many steps from a letter to the next one are a series.
-_SERIES = 3
+_SERIES = 4
 
 
 def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = None) -> NDArray[np.uint8]:
@@ -294,7 +294,7 @@ def _guard_humps(text: str, kinds: NDArray[np.uint8]) -> None:
 def _is_name(text: str, start: int, stop: int) -> bool:
     """Whether what stands around a word with humps, or the number of humps, says that it is the name of something."""
     name, before, after = text[start:stop], text[start - 1 : start], text[stop : stop + 1]
-    quoted = before == after and before in ("'", '"')
+    quoted = before == after and before in ("'", '"') and name[0].islower()
     glued = _GLUED_FRONT.match(name) is not None
     called = after == "(" and name[0].islower() and not glued
     many = _MANY_HUMPS.fullmatch(name) is not None and not glued

@@ -52,7 +52,9 @@ def stretches_by_kind(path: str, each: int, random: np.random.Generator) -> tupl
     other: list[str] = []
     for kind, texts in sorted(by_kind.items()):
         wanted = kind in PROSE_KINDS
-        lines = [[line for line in text.split("\n") if line.strip() and (wanted or not is_english(line))] for text in texts]
+        lines = [
+            [line for line in text.split("\n") if line.strip() and (wanted or not is_english(line))] for text in texts
+        ]
         lines = [one for one in lines if one]
         chosen = (lines[place] for place in random.integers(0, len(lines), each).tolist())
         (prose if wanted else other).extend(_some_lines(one, random) for one in chosen)

@@ -92,12 +92,12 @@ def _cheapest(
     at = lengths.copy()
     rows = np.arange(len(starts))
     while len(rows):
-        step = at[rows]
-        length = length_of[rows, step]
-        known = is_known[rows, step]
-        found_starts.append((starts[rows] + step - length)[known])
+        ends = at[rows]
+        length = length_of[rows, ends]
+        known = is_known[rows, ends]
+        found_starts.append((starts[rows] + ends - length)[known])
         found_lengths.append(length[known])
-        at[rows] = step - length
+        at[rows] = ends - length
         rows = rows[at[rows] > 0]
     order = np.argsort(np.concatenate(found_starts), kind="stable")
     return np.concatenate(found_starts)[order], np.concatenate(found_lengths)[order]
