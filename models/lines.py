@@ -31,7 +31,8 @@ _HIGHEST = 0x3000
 _IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False])
 
 # Signs between fields of tables; so many of them without a space behind are fields, not a slip.
-_SEPARATORS = np.array([ord(sign) for sign in ",;|"], dtype=np.uint32)
+_SEPARATORS = np.zeros(128, dtype=bool)
+_SEPARATORS[[ord(sign) for sign in ",;|"]] = True
 _MANY_FIELDS = 3
 # In formulas commas stand so too.
 _FIRST_GREEK = 0x370
@@ -62,8 +63,12 @@ class _Pieces:
 
     @classmethod
     def of(cls, line_breaks: Bits) -> _Pieces:
-        begins = np.concatenate([[0], np.flatnonzero(line_breaks)])
-        lengths = np.diff(np.append(begins, len(line_breaks)))
+        begins = np.flatnonzero(line_breaks)
+        size = len(line_breaks)
+        if not len(begins) and size <= PIECE:  # most texts are one short line
+            return cls(np.zeros(1, dtype=np.int64), np.array([size]), np.zeros(1, dtype=np.int64))
+        begins = np.concatenate([[0], begins])
+        lengths = np.diff(np.append(begins, size))
         counts = np.maximum(1, -(-lengths // PIECE))
         lines = np.repeat(np.arange(len(begins)), counts)
         number = np.arange(len(lines)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -89,8 +94,10 @@ class WordsAndLetters:
 
     def _odds(self, characters: Codes, pieces: _Pieces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log odds of prose for each piece, with and without what stands around it."""
-        begins = pieces.starts[np.flatnonzero(np.diff(pieces.lines, prepend=0))]
-        sums = self.prose.evidence(np.insert(characters, begins, LINE_BREAK))
+        if pieces.lines[-1]:
+            begins = pieces.starts[np.flatnonzero(np.diff(pieces.lines, prepend=0))]
+            characters = np.insert(characters, begins, LINE_BREAK)
+        sums = self.prose.evidence(characters)
         # There, every line but the first has a break before it.
         starts, stops = pieces.starts + pieces.lines, pieces.stops + pieces.lines
         evidence, lengths = sums[stops] - sums[starts], stops - starts
@@ -106,12 +113,17 @@ class WordsAndLetters:
         self, characters: Codes, bits: Bits, line_breaks: Bits, pieces: _Pieces, odds: NDArray[np.float64]
     ) -> Bits:
         """Gaps of lines that lost all their spaces."""
+        out = np.zeros(len(bits), dtype=bool)
+        gap_kept = bits & ~line_breaks
+        if not pieces.lines[-1] and gap_kept.any():
+            return out
         starts = np.concatenate([[0], np.flatnonzero(line_breaks)])
         stops = np.append(starts[1:], len(bits))
-        spaces = np.concatenate([[0], np.cumsum(bits & ~line_breaks)])
+        spaces = np.concatenate([[0], np.cumsum(gap_kept)])
         candidates = np.flatnonzero((spaces[stops] == spaces[starts]) & (stops - starts > LONGEST_WORD))
+        if not len(candidates):
+            return out
         likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[candidates]
-        out = np.zeros(len(bits), dtype=bool)
         # Where other lines have their spaces, one without is more often a name or an address.
         needed = 2 if spaces[-1] else 1
         made_of_words = self._made_of_words(characters, starts[candidates], stops[candidates], likely, needed)
@@ -129,8 +141,6 @@ class WordsAndLetters:
     ) -> Bits:
         """Whether each line is several known words of running text, and not a name of a program or a substance."""
         count = len(starts)
-        if not count:
-            return np.zeros(0, dtype=bool)
         lengths = np.minimum(stops - starts, _READ)
         owner = np.repeat(np.arange(count), lengths)
         first = np.diff(owner, prepend=-1) > 0
@@ -169,7 +179,10 @@ class WordsAndLetters:
 
 def _fields(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
     """How much less a piece is prose because most of its commas have no space behind them, as between fields."""
-    separators = np.isin(characters[:-1], _SEPARATORS)
+    separators = _SEPARATORS[np.minimum(characters[:-1], 127)] & ~bits[1:]
+    if np.count_nonzero(separators) < _MANY_FIELDS:
+        return np.zeros(len(pieces.starts))
+    separators = _SEPARATORS[np.minimum(characters[:-1], 127)]
     # A comma between two digits is part of a number.
     digits = (characters >= ord("0")) & (characters <= ord("9"))
     separators[1:] &= ~(digits[:-2] & digits[2:])

@@ -44,14 +44,20 @@ def _shape_table() -> NDArray[np.uint32]:
     return shapes
 
 
+def _letter_table() -> NDArray[np.uint32]:
+    folded = FOLD_CASE(np.arange(_HIGHEST + 1, dtype=np.int32)).astype(np.uint32)
+    folded[[code for code in range(_HIGHEST) if chr(code).isdigit()]] = ord("0")
+    return folded
+
+
 _SHAPES = _shape_table()
-_DIGITS = np.array([chr(code).isdigit() for code in range(_HIGHEST)] + [False])
+_LETTERS = _letter_table()
 
 
 def ngram_rows(codes: Codes) -> list[NDArray[np.uint32]]:
     """For each kind of n-gram the rows of those that end at each character."""
     low = np.minimum(codes, _HIGHEST)
-    letters = np.where(_DIGITS[low], np.uint32(ord("0")), FOLD_CASE(codes.astype(np.int32))).astype(np.uint32)
+    letters = np.where(low < _HIGHEST, _LETTERS[low], codes)
     return [*_rows(letters, LETTER_NGRAMS, 0), *_rows(_SHAPES[low], SHAPE_NGRAMS, 7)]
 
 

@@ -48,18 +48,22 @@ class Pattern:
     Attributes:
         name: what it is, as reports call it.
         reason: why its gaps are left alone.
-        triggers: one of these must be in the text for the pattern to be tried at all.
+        triggers: one of these must be in a text, or in a word of it, for the pattern to be tried at all.
         pattern: all gaps inside a match are guarded.
+        in_words: it never reaches over a space, and is tried on odd words alone (see `_odd_words`).
     """
 
     name: str
     reason: str
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
+    in_words: bool = False
 
 
-def _kind(name: str, reason: str, triggers: str, pattern: str) -> Pattern:
-    return Pattern(name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern))
+def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool = False) -> Pattern:
+    return Pattern(
+        name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern), in_words=in_words
+    )
 
 
 PATTERNS = (
@@ -80,12 +84,14 @@ PATTERNS = (
         "a space in it makes it another one, or none",
         ":// www. WWW. mailto:",
         r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,10}://|[wW]{3}\.(?=[\w-])|mailto:)(?:[^\s<>\"“”'‘’`|\\^{}]*[\w/=&#%~+$-])?",
+        in_words=True,
     ),
     _kind(
         "host name",
         "a space in it makes it another one",
         ".",
         rf"\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*\.(?:{_TOP_LEVEL})(?![\w-])(?::\d+)?(?:/[^\s<>\"]*[\w/])?",
+        in_words=True,
     ),
     _kind(
         "e-mail address",
@@ -96,9 +102,10 @@ PATTERNS = (
     _kind(
         "identifier of a document",
         "numbers and letters that are looked up as they are",
-        "10. arXiv: hep- math. cs. ISBN",
-        r"\b10\.[0-9]{4,9}/[^\s<>\"]*[\w/)]|\barXiv:\s?[\w.-]+(?:/\d{7})?(?:v\d+)?|\b(?:hep|astro|cond|quant|nucl|gr)-"
-        r"[a-z]{2,4}/\d{7}|(?<=ISBN )[\d-]{9,16}[\dXx]",
+        "10. arXiv: /",
+        r"\b10\.[0-9]{4,9}/[^\s<>\"]*[\w/)]|\barXiv:[\w.-]+(?:/\d{7})?(?:v\d+)?|\b(?:hep|astro|cond|quant|nucl|gr)-"
+        r"[a-z]{2,4}/\d{7}",
+        in_words=True,
     ),
     _kind(
         "path",
@@ -107,24 +114,28 @@ PATTERNS = (
         r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]+)+/?"
         r"|(?<![\w/])[\w.@+-]+(?:/[\w.@+*-]+)*/[\w@+*-]+\.[A-Za-z]{1,5}\b"
         r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|[A-Za-z][\w.-]*(?:\\[A-Za-z][\w.-]*){2,}",
+        in_words=True,
     ),
     _kind(
         "file name",
         "names of files are looked up as they are",
         ".",
         rf"\b[\w-]*[A-Za-z0-9_]\.(?:{_FILE_ENDINGS})(?![\w])",
+        in_words=True,
     ),
     _kind(
         "handle",
         "names that are written in one word, whatever the words in them",
         "@ #",
         r"(?<![\w&/#@.])[@#][^\W\d_]\w*[\w]",
+        in_words=True,
     ),
     _kind(
         "name with underscores",
         "names of programs are written in one word",
         "_",
         r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*|\b__?[A-Za-z]\w*",
+        in_words=True,
     ),
     _kind(
         "dotted name",
@@ -133,6 +144,7 @@ PATTERNS = (
         r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
         r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.[A-Za-z_]\w+)+"
         r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+        in_words=True,
     ),
     _kind(
         "checksum or code",
@@ -143,6 +155,7 @@ PATTERNS = (
         r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
         r"(?=(?:[A-Za-z+/]+\d+){2})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
         r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
+        in_words=True,
     ),
     _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
     _kind(
@@ -151,6 +164,7 @@ PATTERNS = (
         "0 1 2 3 4 5 6 7 8 9",
         r"(?<![\w.])\d+(?:\.\d+){2,}(?::\d+)?(?![\w.])|(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?![\w:])"
         r"|(?<![\w-])\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?(?![\w-])|(?<![\w,.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])",
+        in_words=True,
     ),
     _kind(
         "LaTeX",
@@ -170,11 +184,14 @@ PATTERNS = (
         "signs between fields have no spaces around them",
         ", ; |",
         r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
+        in_words=True,
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
     _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
     _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
 )
+_IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
+_OVER_SPACES = tuple(kind for kind in PATTERNS if not kind.in_words)
 HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
 NEIGHBOURS = {
     SERIES: "letters of the alphabet, one after the other",
@@ -197,6 +214,15 @@ _MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z
 _GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
 # Deletions are guarded where a run of whitespace is a tab or at least this long.
 _WIDE_SPACE = 3
+
+# Signs that stand between two characters of a word in addresses and names, hyphens and apostrophes apart.
+_SMALL, _CAPITAL, _DIGIT, _HYPHEN, _SIGN, _PLAIN = range(6)
+_CHARACTER_KINDS = np.full(128, _PLAIN, dtype=np.uint8)
+_CHARACTER_KINDS[ord("a") : ord("z") + 1] = _SMALL
+_CHARACTER_KINDS[ord("A") : ord("Z") + 1] = _CAPITAL
+_CHARACTER_KINDS[ord("0") : ord("9") + 1] = _DIGIT
+_CHARACTER_KINDS[ord("-")] = _HYPHEN
+_CHARACTER_KINDS[[ord(sign) for sign in "./\\_:@#|;,=+~$%&*<"]] = _SIGN
 
 # Ranges of code points, first and last. Zero-width, direction, byte order mark, variation, tags of flags.
 _INVISIBLE = ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF))
@@ -241,9 +267,10 @@ def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = 
     kinds = np.zeros(len(bits), dtype=np.uint8)
     if len(bits) < 2:
         return kinds
-    _guard_patterns(text, kinds)
-    _guard_humps(text, kinds)
-    _guard_layout(text, bits, kinds)
+    spans = _Spans(gaps.code_points(text), kinds)
+    _guard_patterns(text, spans)
+    _guard_words(text, spans)
+    _guard_layout(text, spans, kinds)
     _guard_series(characters, bits, kinds)
     if int(characters.max()) >= _FIRST_UNUSUAL:
         _guard_neighbours(characters, bits, kinds)
@@ -256,33 +283,65 @@ def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = 
 class _Spans:
     """Marks the gaps inside stretches of a text."""
 
-    def __init__(self, text: str, kinds: NDArray[np.uint8]):
-        self._text, self._kinds = text, kinds
-        self._character_of: NDArray[np.int64] | None = None
+    def __init__(self, codes: Codes, kinds: NDArray[np.uint8]):
+        self.codes = codes
+        self.positions = np.flatnonzero(~gaps.is_space(codes))
+        self._kinds = kinds
 
     def guard(self, start: int, stop: int, name: str) -> None:
-        if stop - start < 2:
-            return
-        if self._character_of is None:
-            self._character_of = np.cumsum(~gaps.is_space(gaps.code_points(self._text)))
         # Gaps strictly inside: from before the second character to before the last one.
-        inside = self._kinds[int(self._character_of[start]) : int(self._character_of[stop - 1])]
+        first, last = np.searchsorted(self.positions, (start, stop - 1)).tolist()
+        inside = self._kinds[first + 1 : last + 1]
         inside[inside == 0] = _NUMBER[name]
 
 
-def _guard_patterns(text: str, kinds: NDArray[np.uint8]) -> None:
-    spans = _Spans(text, kinds)
-    for kind in PATTERNS:
+def _guard_patterns(text: str, spans: _Spans) -> None:
+    for kind in _OVER_SPACES:
         if any(trigger in text for trigger in kind.triggers):
             for match in kind.pattern.finditer(text):
                 spans.guard(*match.span(), kind.name)
 
 
-def _guard_humps(text: str, kinds: NDArray[np.uint8]) -> None:
-    found = [match.span() for match in _HUMPED.finditer(text)]
+def _guard_words(text: str, spans: _Spans) -> None:
+    """Tries the patterns within words, and words with humps, on all odd words."""
+    humped: list[tuple[int, int]] = []
+    for start, stop in _odd_words(text, spans.codes, spans.positions):
+        word = text[start:stop]
+        for kind in _IN_WORDS:
+            if any(trigger in word for trigger in kind.triggers):
+                for match in kind.pattern.finditer(word):
+                    spans.guard(start + match.start(), start + match.end(), kind.name)
+        humped += [(start + match.start(), start + match.end()) for match in _HUMPED.finditer(word)]
+    _guard_humps(text, spans, humped)
+
+
+def _odd_words(text: str, codes: Codes, positions: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Words, between spaces, with a sign, a digit or a capital in their middle that plain words do not have there.
+
+    In running text a few in a hundred: patterns need not be tried on the others.
+    """
+    kinds = _CHARACTER_KINDS[np.minimum(codes[positions], 127)]
+    left, right = kinds[:-1], kinds[1:]
+    odd = (
+        ((left == _SIGN) & (right != _HYPHEN))
+        | ((left == _SMALL) & (right == _CAPITAL))
+        | ((left == _DIGIT) & (right <= _CAPITAL))
+        | ((right == _DIGIT) & (left <= _CAPITAL))
+        | ((left == _DIGIT) & (right == _HYPHEN))
+    )
+    odd &= np.diff(positions) == 1
+    places = positions[np.flatnonzero(odd)]
+    if not len(places):
+        return []
+    spaces = np.flatnonzero(gaps.is_space(codes))
+    edges = np.concatenate([[-1], spaces, [len(codes)]])
+    after = np.unique(np.searchsorted(spaces, places))
+    return list(zip((edges[after] + 1).tolist(), edges[after + 1].tolist(), strict=True))
+
+
+def _guard_humps(text: str, spans: _Spans, found: list[tuple[int, int]]) -> None:
     if not found:
         return
-    spans = _Spans(text, kinds)
     often = Counter(text[start:stop] for start, stop in found)
     names = [_is_name(text, start, stop) or often[text[start:stop]] > 1 for start, stop in found]
     in_company = len({text[start:stop] for (start, stop), name in zip(found, names, strict=True) if name}) >= 2
@@ -301,14 +360,12 @@ def _is_name(text: str, start: int, stop: int) -> bool:
     return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
 
 
-def _guard_layout(text: str, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+def _guard_layout(text: str, spans: _Spans, kinds: NDArray[np.uint8]) -> None:
     if "\t" not in text and " " * _WIDE_SPACE not in text:
         return
-    codes = gaps.code_points(text)
-    positions = np.flatnonzero(~gaps.is_space(codes))
-    tabs = np.cumsum(codes == ord("\t"))
-    wide = np.zeros(len(bits), dtype=bool)
-    wide[1:] = (np.diff(positions) > _WIDE_SPACE) | (tabs[positions[1:]] > tabs[positions[:-1]])
+    tabs = np.cumsum(spans.codes == ord("\t"))
+    wide = np.zeros(len(kinds), dtype=bool)
+    wide[1:] = (np.diff(spans.positions) > _WIDE_SPACE) | (tabs[spans.positions[1:]] > tabs[spans.positions[:-1]])
     kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
 
 
