@@ -33,8 +33,12 @@ _IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False]
 # Signs between fields of tables; so many of them without a space behind are fields, not a slip.
 _SEPARATORS = np.zeros(128, dtype=bool)
 _SEPARATORS[[ord(sign) for sign in ",;|"]] = True
-_MANY_FIELDS = 3
-# In formulas commas stand so too.
+_MANY_FIELDS, _MOSTLY = 3, 0.75
+# Where a whole text has so many, one in a line is enough.
+_FIELDS_OF_A_TEXT = 8
+# Such a share of digits is a table, a score or a list of moves.
+_NUMBERS, _NUMBERS_LESS = 0.25, 2.0
+# In formulas commas and numbers stand so too.
 _FIRST_GREEK = 0x370
 
 # A line lost its spaces if it is longer than a word can be, may be prose, and known words make up most of it.
@@ -86,7 +90,7 @@ class WordsAndLetters:
     def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
         pieces = _Pieces.of(line_breaks)
         odds, own = self._odds(characters, pieces)
-        odds = odds - _fields(characters, bits, pieces)
+        odds = odds - _tables(characters, bits, pieces)
         caution = np.clip((DOUBTFUL - odds) * EVIDENCE_PER_ODDS, 0, MOST_EVIDENCE).astype(np.float32)
         return LineVerdicts(
             np.repeat(caution, pieces.stops - pieces.starts), self._lost(characters, bits, line_breaks, pieces, own)
@@ -124,9 +128,9 @@ class WordsAndLetters:
         if not len(candidates):
             return out
         likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[candidates]
-        # Where other lines have their spaces, one without is more often a name or an address.
-        needed = 2 if spaces[-1] else 1
-        made_of_words = self._made_of_words(characters, starts[candidates], stops[candidates], likely, needed)
+        made_of_words = self._made_of_words(
+            characters, starts[candidates], stops[candidates], likely, alone=not spaces[-1]
+        )
         for line in candidates[made_of_words].tolist():
             out[starts[line] : stops[line]] = True
         return out
@@ -137,9 +141,12 @@ class WordsAndLetters:
         starts: NDArray[np.int64],
         stops: NDArray[np.int64],
         odds: NDArray[np.float64],
-        needed: int,
+        alone: bool,
     ) -> Bits:
-        """Whether each line is several known words of running text, and not a name of a program or a substance."""
+        """Whether each line is several known words of running text, and not a name of a program or a substance.
+
+        Where other lines have their spaces, one without is more often a name: capitals prove nothing there.
+        """
         count = len(starts)
         lengths = np.minimum(stops - starts, _READ)
         owner = np.repeat(np.arange(count), lengths)
@@ -160,7 +167,7 @@ class WordsAndLetters:
         pair = self.words.pair_keys(np.append(0, found.words[:-1]), found.words)
         seen = meet & (self.words.pair_table.find(pair) >= 0)
         small, humps = per_line(meet & ~capital), per_line(meet & capital)
-        names = per_line(capital & (seen | self._is_proper(found.words)))
+        proved = small + per_line(capital & (seen | self._is_proper(found.words))) if alone else small
         signs = np.bincount(owner[_signs_of_code(codes)], minlength=count)
         return (
             (odds + per_line(meet & ~capital & frequent) >= _LOST_ODDS)
@@ -168,7 +175,7 @@ class WordsAndLetters:
             & (per_line(words, found.lengths) >= _LOST_SHARE * lengths)
             & (per_line(common) >= 1)
             & (signs * _SIGNS_APART <= lengths)
-            & ((small + names >= needed) & (small + names >= _LOST_NAMES * humps))
+            & ((proved >= (1 if alone else 2)) & (proved >= _LOST_NAMES * humps))
         )
 
     def _is_proper(self, words: NDArray[np.int64]) -> Bits:
@@ -177,22 +184,29 @@ class WordsAndLetters:
         return np.where(small >= 0, self.words.word_counts[small], 0) < self.words.word_counts[words]
 
 
-def _fields(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
-    """How much less a piece is prose because most of its commas have no space behind them, as between fields."""
-    separators = _SEPARATORS[np.minimum(characters[:-1], 127)] & ~bits[1:]
-    if np.count_nonzero(separators) < _MANY_FIELDS:
+def _tables(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
+    """How much less a piece is prose because it is mostly numbers, or because its commas have no space behind them."""
+    low = np.minimum(characters, 127)
+    digits = (low >= ord("0")) & (low <= ord("9"))
+    separators = _SEPARATORS[low]
+    tight = separators[:-1] & ~bits[1:]
+    if 5 * np.count_nonzero(digits) < len(digits) and np.count_nonzero(tight) < _MANY_FIELDS:
         return np.zeros(len(pieces.starts))
-    separators = _SEPARATORS[np.minimum(characters[:-1], 127)]
     # A comma between two digits is part of a number.
-    digits = (characters >= ord("0")) & (characters <= ord("9"))
-    separators[1:] &= ~(digits[:-2] & digits[2:])
-    tight = np.concatenate([[0], np.cumsum(separators & ~bits[1:]), [0]])
-    every = np.concatenate([[0], np.cumsum(separators), [0]])
-    tight[-1], every[-1] = tight[-2], every[-2]
-    count, total = (sums[pieces.stops] - sums[pieces.starts] for sums in (tight, every))
-    formula = np.concatenate([[0], np.cumsum((characters == ord("=")) | (characters >= _FIRST_GREEK))])
-    plain = formula[pieces.stops] == formula[pieces.starts]
-    return np.where(plain & (count >= _MANY_FIELDS) & (count >= 0.75 * total), 1.0 * count, 0.0)
+    separators[1:-1] &= ~(digits[:-2] & digits[2:])
+    tight &= separators[:-1]
+
+    def count(chosen: Bits) -> tuple[NDArray[np.int64], int]:
+        sums = np.concatenate([[0], np.cumsum(chosen)])
+        return sums[pieces.stops] - sums[pieces.starts], int(sums[-1])
+
+    (without_space, all_without), (every, all_separators) = count(np.append(tight, False)), count(separators)
+    formula = count((low == ord("=")) | (characters >= _FIRST_GREEK))[0] > 0
+    numbers = count(digits)[0] >= _NUMBERS * (pieces.stops - pieces.starts)
+    whole_text = all_without >= _FIELDS_OF_A_TEXT and all_without >= _MOSTLY * all_separators
+    fields = (without_space >= (1 if whole_text else _MANY_FIELDS)) & (without_space >= _MOSTLY * every)
+    less = np.where(fields, np.maximum(without_space, _MANY_FIELDS), 0.0) + np.where(numbers, _NUMBERS_LESS, 0.0)
+    return np.where(formula, 0.0, less)
 
 
 def _signs_of_code(codes: Codes) -> Bits:

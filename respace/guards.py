@@ -30,6 +30,8 @@ from respace.gaps import Bits, Codes
 _TOP_LEVEL = (
     "com|org|net|edu|gov|mil|info|biz|io|ai|dev|app|co|uk|de|fr|eu|ch|nl|ru|jp|cn|au|ca|pl|se|cz|fi|dk|br|kr|tv"
 )
+# A word may be glued to the front of these; any other name before :// is taken whole.
+_SCHEMES = "https?|HTTPS?|ftps?|sftp|file|git|ssh|s3|gs|hdfs|jdbc:[a-z]+"
 _FILE_ENDINGS = (
     "py|pyc|js|jsx|ts|tsx|json|jsonl|xml|html?|css|scss|txt|md|rst|tex|bib|pdf|docx?|xlsx?|pptx?|csv|tsv|png|jpe?g|gif|"
     "svg|zip|gz|tgz|tar|bz2|xz|exe|dll|ini|cfg|conf|toml|ya?ml|sh|bat|java|class|jar|cpp|cc|hpp|rb|rs|go|php|pl|sql|"
@@ -83,7 +85,7 @@ PATTERNS = (
         "address",
         "a space in it makes it another one, or none",
         ":// www. WWW. mailto:",
-        r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,10}://|[wW]{3}\.(?=[\w-])|mailto:)(?:[^\s<>\"“”'‘’`|\\^{}]*[\w/=&#%~+$-])?",
+        rf"(?:(?:{_SCHEMES})://|(?<!\w)[a-z]{{2,9}}(?<!http)(?<!https)(?<!ftp)://|[wW]{{3}}\.(?=[\w-])|mailto:)(?:[^\s<>\"“”'‘’`|\\^{{}}]*[\w/=&#%~+$-])?",
         in_words=True,
     ),
     _kind(
@@ -140,7 +142,7 @@ PATTERNS = (
     _kind(
         "dotted name",
         "names of programs are written in one word",
-        ".",
+        ". :: ->",
         r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
         r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.[A-Za-z_]\w+)+"
         r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
@@ -170,7 +172,7 @@ PATTERNS = (
         "LaTeX",
         "commands, and keys that are looked up as they are",
         "\\",
-        rf"\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}"
+        rf"(?:\S[ ])?\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}"
         r"|(?:\S[ ])?(?<![a-z])\\[A-Za-z@]+\*?(?:[\[{]|[ ]\S)?|\\[^\w\s]",
     ),
     _kind(
@@ -203,8 +205,9 @@ NEIGHBOURS = {
 # Guarded gaps hold the number of their kind, counted from 1; 0 is a gap that is free.
 KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}
-# Where a line lost its spaces, only these are still seen for what they are: the others have no end in it.
-_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", JOINING, SCRIPT])
+# Where a line lost its spaces, only these are still seen for what they are. (Where an address ends is not; but a new
+# error is worse than one that stays.)
+_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", JOINING, SCRIPT])
 # Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
 # of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
 # others in the same text are names.
@@ -347,7 +350,8 @@ def _guard_humps(text: str, spans: _Spans, found: list[tuple[int, int]]) -> None
     in_company = len({text[start:stop] for (start, stop), name in zip(found, names, strict=True) if name}) >= 2
     for (start, stop), name in zip(found, names, strict=True):
         if name or in_company:
-            spans.guard(start, stop, HUMPS)
+            # What a program calls has its arguments right behind it.
+            spans.guard(start, stop + (text[stop : stop + 1] == "("), HUMPS)
 
 
 def _is_name(text: str, start: int, stop: int) -> bool:
@@ -388,21 +392,21 @@ def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -
     # A mark that was torn from its letter may be put back, never torn off.
     joining = (marks & ~bits) | invisible
     joining[1:] |= invisible[:-1] | (pictures[1:] & pictures[:-1])
-    script = _within(characters, _SCRIPTS) | _greek_words(characters)
+    script = _within(characters, _SCRIPTS) | _greek_words(characters, bits)
     script[1:] |= script[:-1].copy()
     kinds[script & (kinds == 0)] = _NUMBER[SCRIPT]
     kinds[joining & (kinds == 0)] = _NUMBER[JOINING]
 
 
-def _greek_words(characters: Codes) -> Bits:
+def _greek_words(characters: Codes, bits: Bits) -> Bits:
     greek = _within(characters, _GREEK)
     if not greek.any():
         return greek
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], greek, [False]])))
-    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if stop - start < _GREEK_WORD:
-            greek[start:stop] = False
-    return greek
+    first = greek.copy()
+    first[1:] &= ~greek[:-1] | bits[1:]
+    word = np.cumsum(first)
+    lengths = np.bincount(word, greek)
+    return greek & (lengths[word] >= _GREEK_WORD)
 
 
 def _within(codes: Codes, ranges: tuple[tuple[int, int], ...]) -> Bits:
