@@ -37,7 +37,7 @@ _MANY_FIELDS, _MOSTLY = 3, 0.75
 # Where a whole text has so many, one in a line is enough.
 _FIELDS_OF_A_TEXT = 8
 # Such a share of digits is a table, a score or a list of moves.
-_NUMBERS, _NUMBERS_LESS = 0.25, 2.0
+_NUMBERS, _NUMBERS_LESS = 0.45, 2.0
 # In formulas commas and numbers stand so too.
 _FIRST_GREEK = 0x370
 
@@ -190,7 +190,7 @@ def _tables(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float6
     digits = (low >= ord("0")) & (low <= ord("9"))
     separators = _SEPARATORS[low]
     tight = separators[:-1] & ~bits[1:]
-    if 5 * np.count_nonzero(digits) < len(digits) and np.count_nonzero(tight) < _MANY_FIELDS:
+    if 4 * np.count_nonzero(digits) < len(digits) and np.count_nonzero(tight) < _MANY_FIELDS:
         return np.zeros(len(pieces.starts))
     # A comma between two digits is part of a number.
     separators[1:-1] &= ~(digits[:-2] & digits[2:])
