@@ -52,7 +52,7 @@ _COMMON, _FREQUENT = np.log(2e-5), np.log(1e-3)
 # Whether it did is read from so many characters.
 _READ = 2 * LONGEST_RUN
 # Signs that plain text does not have, and code does.
-_SIGNS_APART = 30
+_SIGNS_APART = 40
 _CODE_SIGNS = np.zeros(128, dtype=bool)
 _CODE_SIGNS[[ord(sign) for sign in "_\\@#<>{}|=~`"]] = True
 

@@ -136,7 +136,7 @@ PATTERNS = (
         "name with underscores",
         "names of programs are written in one word",
         "_",
-        r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*|\b__?[A-Za-z]\w*",
+        r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*\(?|\b__?[A-Za-z]\w*",
         in_words=True,
     ),
     _kind(
@@ -165,7 +165,8 @@ PATTERNS = (
         "digits and their signs are one number",
         "0 1 2 3 4 5 6 7 8 9",
         r"(?<![\w.])\d+(?:\.\d+){2,}(?::\d+)?(?![\w.])|(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?![\w:])"
-        r"|(?<![\w-])\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?(?![\w-])|(?<![\w,.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])",
+        r"|(?<![\w-])\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?(?![\w-])|(?<![\w,.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])"
+        r"|(?<![\w.])(?:\d{4};)?\d+(?:\(\d+(?:[-–]\d+)?\))?:\d+(?:[-–]\d+)?(?![\w:])|(?<!\w)\d{4};\d+(?:\(\d+\))?",
         in_words=True,
     ),
     _kind(
@@ -187,6 +188,12 @@ PATTERNS = (
         ", ; |",
         r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
         in_words=True,
+    ),
+    _kind(
+        "macro of a manual",
+        "commands of a typesetter and their arguments, to the end of the line",
+        ".SH .TP .PP .IR .BR .Sh .Bl .Nm",
+        r"(?m)^\.(?!(?:In|It|We|He|At|On|Of|To|By|As|If|Is|My|No|Or|So) )(?:[A-Z][A-Za-z]|[BI])(?= \S).*\S",
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
     _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
