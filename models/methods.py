@@ -14,6 +14,8 @@ from respace.repairer import Method, check_penalties
 # Names that people say, and the model that is meant.
 ALIASES = {"fast": "default", "bid_plus_the_one": "bid_plus", "uni_plus_the_one": "uni_plus"}
 _SEARCHES = ("uni", "bid", "combination")
+# Kinds of models that ship beside the methods and repair nothing by themselves.
+_NO_METHODS = ("words", "prose")
 
 
 def _do_nothing() -> Method:
@@ -50,7 +52,7 @@ BASELINES: dict[str, Callable[[], Method]] = {
 
 def method_names() -> list[str]:
     """All names that `load_method` knows; it also takes model directories and names of Python functions."""
-    shipped = [name for name in shipped_models() if load_config_kind(name) != "words"]
+    shipped = [name for name in shipped_models() if load_config_kind(name) not in _NO_METHODS]
     return [*BASELINES, *shipped, *(alias for alias, meant in ALIASES.items() if meant in shipped)]
 
 

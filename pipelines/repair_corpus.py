@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import respace
+from models.lines import judge_identity
 from models.methods import method_identity
 from pipelines.options import (
     JobOptions,
@@ -42,7 +43,7 @@ from transforms.run_lock import run_lock
 from transforms.shard_format import SUFFIXES, FormatOptions
 
 # Raised whenever the same options give another output than before.
-OUTPUT_FORMAT = 1
+OUTPUT_FORMAT = 2
 
 TEXT_UNITS = ("document", "line")
 
@@ -58,6 +59,7 @@ class RepairOptions(JobOptions):
     id_column: str | None = None
     text_unit: str = "document"
     join_hyphenated: bool = True
+    all_text: bool = False
     keep_original: bool = False
     provenance: bool = False
     revert: bool = False
@@ -93,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="read a line that ends in a hyphen together with the next one (default: yes)",
     )
+    add("--all_text", action="store_true", help="repair also lines that do not look like English prose")
     add("--keep_original", action="store_true", help="add the text as it was")
     add("--provenance", action="store_true", help="add every edit, so that --revert can take it back")
     add("--revert", action="store_true", help="turn an output with provenance back into the input")
@@ -149,6 +152,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         insertion_penalty=options.insertion_penalty,
         deletion_penalty=options.deletion_penalty,
         join_hyphenated=options.join_hyphenated,
+        all_text=options.all_text,
     )
     formats = FormatOptions(
         text_column=options.text_column,
@@ -173,6 +177,8 @@ def repair_work(options: RepairOptions) -> RepairWork:
         "text column": options.text_column,
         "text unit": options.text_unit,
         "join hyphenated": options.join_hyphenated,
+        "all text": options.all_text,
+        "judge of lines": judge_identity(),
         "keep original": options.keep_original,
         "provenance": options.provenance,
     }

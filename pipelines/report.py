@@ -61,6 +61,7 @@ def summarise(
             kind: sorted(getattr(total, kind).items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_WORDS]
             for kind in ("merged", "split", "moved")
         },
+        "left_alone": total.left_alone.most_common(),
         "samples": total.samples,
         "dead_letters": _dead_letters(output, manifests),
         "unreadable": dict(failures),
@@ -89,6 +90,7 @@ def print_result(summary: Mapping[str, Any], plan: RepairPlan, page: str) -> Non
             ("edited documents", totals["edited_documents"]),
             ("spaces inserted", totals["insertions"]),
             ("spaces deleted", totals["deletions"]),
+            ("characters left alone", sum(number for _, number in summary["left_alone"])),
             ("dead letters", totals["dead_letters"]),
             ("unreadable files", totals["unreadable_files"]),
             (

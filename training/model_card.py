@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.files import ModelFiles, load_model, locate, save_model
+from models.lines import load_line_judge
 from training.data.benchmark_files import read_benchmarks
 from training.penalties import Penalties
 from training.score import Scores, score_fast
@@ -97,7 +98,7 @@ def main() -> None:
         sys.exit(f"training.model_card: {error}")
     method = FastMethod.from_files(files)
     own = Penalties(insertion=method.insertion_penalty, deletion=method.deletion_penalty)
-    scores = score_fast(method.model, benchmarks, None if options.fit else own)
+    scores = score_fast(method.model, benchmarks, None if options.fit else own, load_line_judge())
     if options.fit:
         fitted = files.config | {"penalties": dataclasses.asdict(scores.penalties)}
         save_model(locate(options.model), fitted, files.weights)

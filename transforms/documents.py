@@ -10,6 +10,7 @@ import numpy as np
 
 from respace import gaps
 from respace.gaps import Edit
+from respace.judgement import LeftAlone
 from respace.repairer import Repair, Repairer
 from transforms.dead_letters import DeadLetter
 from transforms.provenance import character_positions
@@ -45,6 +46,7 @@ class Outcome:
     text: str | None
     edits: Sequence[Edit] = ()
     dead_letter: DeadLetter | None = None
+    left_alone: Sequence[LeftAlone] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class DocumentRepair:
         texts = [batch[place].text or "" for place in waiting]
         for place, repaired in zip(waiting, self._repair_texts(texts), strict=True):
             if isinstance(repaired, Repair):
-                outcomes[place] = Outcome(repaired.text, repaired.edits)
+                outcomes[place] = Outcome(repaired.text, repaired.edits, left_alone=repaired.left_alone)
             else:
                 outcomes[place] = self._failed(batch[place], "repair", repaired)
         return [outcome for outcome in outcomes if outcome is not None]
@@ -134,13 +136,14 @@ def too_large(size: int, limit: int) -> DocumentTooLarge:
 def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH) -> Repair:
     """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
 
-    Every segment is read with the method's context on both sides, so that the cut changes nothing; only whether all
-    spaces were lost is judged for each segment on its own.
+    Every segment is read with the method's context on both sides, so that the cut changes nothing; only the lines it
+    cuts, and names that come again, are judged for each segment on its own.
     """
     if len(text) <= length:
         return repairer.repair_with_edits(text)
     pieces: list[str] = []
     edits: list[Edit] = []
+    left_alone: list[LeftAlone] = []
     gap_offset = 0
     for start, stop in _segments(text, length):
         read_start = _characters_away(text, start, -repairer.method.context)
@@ -148,7 +151,8 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         read = text[read_start:read_stop]
         positions = character_positions(read)
         first, last = np.searchsorted(positions, [start - read_start, stop - read_start])
-        own = [edit for edit in repairer.repair_with_edits(read).edits if first <= edit.gap < last]
+        repair = repairer.repair_with_edits(read)
+        own = [edit for edit in repair.edits if first <= edit.gap < last]
         if own:
             bits = gaps.apply_edits(gaps.gap_bits(positions), own)
             repaired = gaps.apply(read, bits)
@@ -156,8 +160,17 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         else:
             pieces.append(text[start:stop])
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
+        left_alone.extend(
+            LeftAlone(
+                one.reason,
+                max(one.start, int(first)) + gap_offset - int(first),
+                min(one.stop, int(last)) + gap_offset - int(first),
+            )
+            for one in repair.left_alone
+            if one.start < last and one.stop > first
+        )
         gap_offset += int(last - first)
-    return Repair("".join(pieces), edits)
+    return Repair("".join(pieces), edits, left_alone)
 
 
 def _segments(text: str, length: int) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from models.methods import fitted_penalties, load_method, method_identity
 from respace import __version__, gaps
 from respace.metrics import Counts, Score, score_bits
-from respace.repairer import GivenSequence, Method, lost_all_spaces
+from respace.repairer import GivenSequence, Method, without_spaces
 from transforms import progress
 from transforms.errors import BadFile, UserError
 from transforms.files import file_size, filesystem, is_local, join_url, read_bytes
@@ -109,7 +109,7 @@ class EvaluateSlice:
             (characters, bits), (true_characters, truth) = gaps.split(corrupt[number]), gaps.split(correct[number])
             if characters != true_characters:
                 raise BadFile(f"{piece.benchmark.url}, line {number + 1}: corrupt and correct differ beyond spaces")
-            given.append(GivenSequence(gaps.code_points(characters), bits, lost_all_spaces(bits)))
+            given.append(GivenSequence(gaps.code_points(characters), bits, without_spaces(bits)))
             truths.append(truth)
         method = _method(piece.method, piece.benchmark.name)
         began = time.monotonic()

@@ -78,6 +78,7 @@ class ModelOptions:
     insertion_penalty: float | None = None
     deletion_penalty: float | None = None
     join_hyphenated: bool = True
+    all_text: bool = False
 
 
 _repairers: dict[ModelOptions, Repairer] = {}
@@ -239,6 +240,7 @@ class CountedRepair:
             for document, outcome in zip(batch, repaired, strict=True):
                 dead = outcome.dead_letter is not None
                 self.statistics.add(self._repair.shard, document.row, document.text, outcome.edits, dead)
+                self.statistics.add_left_alone(outcome.left_alone)
             if self.dead_letters is not None:
                 self.dead_letters.write(out.dead_letter for out in repaired if out.dead_letter is not None)
             outcomes += repaired

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from models.fast.dictionary import CONTEXT_SYMBOLS, COST_STEP, GIVEN_EVIDENCE, LONGEST_RUN, SYMBOLS, Dictionary
 from models.files import ModelError
+from models.words.counts import pack
 from respace import gaps
 
 COUNTS = {"a": 50, "do": 20, "dog": 9, "go": 12, "goat": 4, "oat": 6, "at": 30, "tea": 8, "team": 7}
