@@ -52,6 +52,11 @@ def shipped_models() -> list[str]:
     return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{CONFIG}"))
 
 
+def shipped_directory(name: str) -> Path:
+    """Where a shipped model lies, or would lie."""
+    return _SHIPPED / name
+
+
 def locate(model: str) -> str:
     """The directory of a shipped name, or the given directory itself."""
     if model in shipped_models():

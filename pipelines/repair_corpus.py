@@ -55,6 +55,7 @@ class RepairOptions(JobOptions):
         choices=("document", "line"),
     )
     join_hyphenated: bool = option(True, "read a line that ends in a hyphen together with the next one (default: yes)")
+    all_text: bool = option(False, "repair also lines that do not look like English prose")
     keep_original: bool = option(False, "add the text as it was")
     provenance: bool = option(False, "add every edit, so that pipelines.revert_corpus can take it back")
     revert: bool = option(False, "the same as pipelines.revert_corpus")
@@ -91,6 +92,7 @@ def job(options: RepairOptions) -> int:
 
 def repair_work(options: RepairOptions) -> RepairWork:
     """The work that the options describe. A model that cannot be is found here, before anything is read."""
+    from models.lines import judge_identity
     from models.methods import method_identity
 
     model = ModelOptions(
@@ -98,6 +100,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         insertion_penalty=options.insertion_penalty,
         deletion_penalty=options.deletion_penalty,
         join_hyphenated=options.join_hyphenated,
+        all_text=options.all_text,
     )
     formats = FormatOptions(
         text_column=options.text_column,
@@ -121,6 +124,8 @@ def repair_work(options: RepairOptions) -> RepairWork:
             "text column": options.text_column,
             "text unit": options.text_unit,
             "join hyphenated": options.join_hyphenated,
+            "all text": options.all_text,
+            "judge of lines": judge_identity(),
             "keep original": options.keep_original,
             "provenance": options.provenance,
         },
@@ -151,6 +156,7 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("edited documents", totals["edited_documents"]),
             ("spaces inserted", totals["insertions"]),
             ("spaces deleted", totals["deletions"]),
+            ("characters left alone", sum(number for _, number in summary["left_alone"])),
             ("dead letters", totals["dead_letters"]),
             ("unreadable files", totals["unreadable_files"]),
             (

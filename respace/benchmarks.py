@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from respace import gaps
 from respace.gaps import Bits
+from respace.judgement import Judgement, LineJudge
 from respace.noise import Recipe, corrupt, given_texts, true_texts
 from respace.noise.typos import Typo, codespell_typos, in_half, read_typos
-from respace.repairer import GivenSequence, lost_all_spaces
+from respace.repairer import GivenSequence, without_spaces
 from respace.storage.errors import BadFile
 from respace.storage.files import file_size, filesystem, is_local, join_url, read_bytes
 
@@ -46,7 +49,18 @@ class Benchmark:
     def clean(self) -> Benchmark:
         """The correct text as input: what a method changes in it is harm."""
         given = [GivenSequence(one.characters, bits) for one, bits in zip(self.given, self.true, strict=True)]
-        return Benchmark(name=f"{self.name} (correct)", given=given, true=self.true)
+        return Benchmark(name=self.name, given=given, true=self.true)
+
+    def judged(self, judge: LineJudge) -> Benchmark:
+        """The same sequences as a `Repairer` gives them to a method: guarded, and their lines judged."""
+        return Benchmark(name=self.name, given=[judged(one, judge) for one in self.given], true=self.true)
+
+
+def judged(one: GivenSequence, judge: LineJudge) -> GivenSequence:
+    """A sequence of one line with the judgement of it."""
+    text = gaps.join(gaps.from_code_points(one.characters), one.bits)
+    judgement = Judgement.of(text, one.characters, one.bits, np.zeros_like(one.bits), judge)
+    return GivenSequence(one.characters, one.bits, judgement.lost, judgement.caution)
 
 
 def find_benchmarks(inputs: Sequence[str]) -> dict[str, str]:
@@ -131,7 +145,7 @@ def make_benchmark(name: str, corrupted: Sequence[str], correct: Sequence[str], 
         true_characters, true_bits = gaps.split(good)
         if characters != true_characters:
             raise BadFile(f"{name}, line {number}: corrupt and correct text differ in more than their spaces")
-        given.append(GivenSequence(gaps.code_points(characters), bits, lost_all_spaces(bits)))
+        given.append(GivenSequence(gaps.code_points(characters), bits, without_spaces(bits)))
         true.append(true_bits)
     return Benchmark(name=name, given=given, true=true)
 

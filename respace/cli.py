@@ -28,11 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--model", default="default", help="a shipped model or a model directory")
     parser.add_argument("--insertion_penalty", type=float, help="evidence needed to insert a space (the model's own)")
     parser.add_argument("--deletion_penalty", type=float, help="evidence needed to delete a space (the model's own)")
+    parser.add_argument("--all_text", action="store_true", help="repair also lines that do not look like English prose")
     parser.add_argument("--version", action="version", version=f"respace {VERSION}")
     options = parser.parse_args(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets every user with lines about GPUs
     try:
-        repairer = Repairer.load(options.model, options.insertion_penalty, options.deletion_penalty)
+        repairer = Repairer.load(
+            options.model, options.insertion_penalty, options.deletion_penalty, all_text=options.all_text
+        )
     except ValueError as error:
         print(f"respace: {error}", file=sys.stderr)
         return 2

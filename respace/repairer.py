@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, overload
 
 import numpy as np
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Bits, Codes, Edit
+from respace.judgement import Judgement, LeftAlone, LineJudge
 
-# A text without any space lost them if it is longer than a word can be; a shorter one may be a heading of one word.
+# A longer sequence of a benchmark that has no space lost them; a shorter one may be a heading of one word.
 LONGEST_WORD = 20
 # Longer texts are repaired piece by piece, so that memory does not grow with the document.
 PIECE_CHARACTERS = 1 << 18
@@ -30,16 +31,23 @@ class GivenSequence:
     """What a method repairs.
 
     Attributes:
-        characters: their code points.
+        characters: code points.
         bits: the given gap bits.
-        lost_all_spaces: whether they were all lost.
+        lost: gaps of lines that lost all their spaces: nothing speaks for their bits, so no penalties there.
+        caution: evidence, in logits, that an edit of each gap needs beyond the penalties; infinite where it must stay.
         line_starts: which characters begin a line, if it has several.
     """
 
     characters: Codes
     bits: Bits
-    lost_all_spaces: bool = False
+    lost: Bits | None = None
+    caution: NDArray[np.float32] | None = None
     line_starts: Bits | None = None
+
+    @property
+    def lost_all_spaces(self) -> bool:
+        """For methods that know one pair of penalties: whether most of the sequence lost its spaces."""
+        return self.lost is not None and 2 * int(np.count_nonzero(self.lost)) > len(self.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +74,11 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A repaired text and what was changed in it."""
+    """A repaired text, what was changed in it, and what was left alone for which reason."""
 
     text: str
     edits: list[Edit]
+    left_alone: list[LeftAlone] = field(default_factory=list)
 
 
 class CharactersChanged(Exception):
@@ -77,17 +86,27 @@ class CharactersChanged(Exception):
 
 
 class Repairer:
-    """Repairs texts with one method. Line breaks stay where they are."""
+    """Repairs texts with one method. Line breaks stay where they are, and so does what `respace.guards` guards."""
 
-    def __init__(self, method: Method, join_hyphenated: bool = False):
+    def __init__(
+        self,
+        method: Method,
+        join_hyphenated: bool = False,
+        all_text: bool = False,
+        judge: LineJudge | None = None,
+    ):
         """
         Args:
             method: how gaps are decided.
             join_hyphenated: read a line that ends in a hyphen together with the next one, so that a word cut by the
                 line break is seen whole. The hyphen and the break stay.
+            all_text: repair every line like English prose, whatever the judge says of it.
+            judge: who says which lines are no English prose and which lost their spaces; without one, none.
         """
         self.method = method
         self.join_hyphenated = join_hyphenated
+        self.all_text = all_text
+        self.judge = judge
 
     @classmethod
     def load(
@@ -96,6 +115,7 @@ class Repairer:
         insertion_penalty: float | None = None,
         deletion_penalty: float | None = None,
         join_hyphenated: bool = False,
+        all_text: bool = False,
     ) -> Repairer:
         """Loads a model that ships with Respace by its name, or any model directory, local or remote.
 
@@ -104,10 +124,13 @@ class Repairer:
             insertion_penalty: evidence needed to insert a space, in logits; default: the model's own.
             deletion_penalty: evidence needed to delete one.
             join_hyphenated: see the constructor.
+            all_text: see the constructor.
         """
+        from models.lines import load_line_judge
         from models.methods import load_method  # TensorFlow is imported only when a model is really wanted
 
-        return cls(load_method(model, insertion_penalty, deletion_penalty), join_hyphenated)
+        method = load_method(model, insertion_penalty, deletion_penalty)
+        return cls(method, join_hyphenated, all_text, load_line_judge())
 
     @overload
     def repair(self, text: str) -> str: ...
@@ -123,7 +146,7 @@ class Repairer:
     @overload
     def repair_with_edits(self, text: list[str] | tuple[str, ...]) -> list[Repair]: ...
     def repair_with_edits(self, text: str | list[str] | tuple[str, ...]) -> Repair | list[Repair]:
-        """As `repair`, with the edits and the confidence of each."""
+        """As `repair`, with the edits and the confidence of each, and with what was left alone."""
         if isinstance(text, str):
             return self._repair_all([text])[0]
         if not isinstance(text, (list, tuple)):
@@ -134,7 +157,7 @@ class Repairer:
         return self._repair_all(text)
 
     def _repair_all(self, texts: Sequence[str]) -> list[Repair]:
-        plans = [_Plan(text, self.join_hyphenated) for text in texts]
+        plans = [_Plan(text, self) for text in texts]
         pieces = [(plan, piece) for plan in plans for piece in plan.pieces(self.method.context)]
         # Long texts are decided a few pieces at a time: what is held at once is bounded, not the text.
         for batch in _batches(pieces, 4 * PIECE_CHARACTERS):
@@ -155,7 +178,7 @@ class _Piece:
 class _Plan:
     """One text on its way through a method."""
 
-    def __init__(self, text: str, join_hyphenated: bool):
+    def __init__(self, text: str, repairer: Repairer):
         self.text = text
         codes = gaps.code_points(text)
         positions = np.flatnonzero(~gaps.is_space(codes))
@@ -163,11 +186,13 @@ class _Plan:
         self.before = gaps.gap_bits(positions)
         self.protected = gaps.line_break_gaps(text)
         self.given_bits = self.before
-        if join_hyphenated:
+        if repairer.join_hyphenated:
             after_hyphen = np.zeros_like(self.before)
             after_hyphen[1:] = np.isin(self.characters[:-1], _HYPHENS)
             self.given_bits = self.before & ~(self.protected & after_hyphen)
-        self.lost_all_spaces = lost_all_spaces(self.before, self.protected)
+        self.judgement = Judgement.of(
+            text, self.characters, self.before, self.protected, repairer.judge, repairer.all_text
+        )
         self.after = self.before.copy()
         self.confidence: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
 
@@ -181,12 +206,14 @@ class _Plan:
 
     def given(self, piece: _Piece) -> GivenSequence:
         read = slice(piece.start, piece.stop)
-        return GivenSequence(self.characters[read], self.given_bits[read], self.lost_all_spaces, self.protected[read])
+        lost, caution = self.judgement.lost[read], self.judgement.caution[read]
+        return GivenSequence(self.characters[read], self.given_bits[read], lost, caution, self.protected[read])
 
     def accept(self, piece: _Piece, decision: Decision) -> None:
         inside = slice(piece.keep_start - piece.start, piece.keep_stop - piece.start)
         keep = slice(piece.keep_start, piece.keep_stop)
-        bits = np.where(self.protected[keep], self.before[keep], decision.bits[inside])
+        stays = self.protected[keep] | ~is_evident(decision.confidence[inside], self.judgement.caution[keep])
+        bits = np.where(stays, self.before[keep], decision.bits[inside])
         if piece.keep_start == 0:
             bits[0] = False
         self.after[keep] = bits
@@ -201,7 +228,19 @@ class _Plan:
         ]
         repaired = gaps.apply(self.text, self.after)
         check_characters(self.characters, self.after, repaired)
-        return Repair(repaired, edits)
+        return Repair(repaired, edits, self.judgement.left_alone())
+
+
+def is_evident(confidence: NDArray[np.float32], caution: NDArray[np.float32]) -> Bits:
+    """Whether a method is sure enough of its bits where more evidence is asked for; whatever the method.
+
+    Methods that read `GivenSequence.caution` have asked for as much and more already.
+    """
+    asked = caution > 0
+    if not asked.any():
+        return ~asked
+    sure = np.clip(confidence.astype(np.float64), 1e-12, 1 - 1e-12)
+    return ~asked | (np.log(sure) - np.log1p(-sure) >= caution)
 
 
 def check_penalties(insertion_penalty: float | None, deletion_penalty: float | None) -> None:
@@ -219,13 +258,10 @@ def check_characters(characters: Codes, bits: Bits, repaired: str) -> None:
         raise CharactersChanged("the repaired text differs from the original in more than the decided spaces")
 
 
-def lost_all_spaces(bits: Bits, line_breaks: Bits | None = None) -> bool:
-    """Whether a text lost its spaces: it has none, and is longer than a word can be."""
-    if np.any(bits if line_breaks is None else bits & ~line_breaks):
-        return False
-    line_starts = np.array([], dtype=np.intp) if line_breaks is None else np.flatnonzero(line_breaks)
-    line_lengths = np.diff(np.concatenate([[0], line_starts, [len(bits)]]))
-    return bool(line_lengths.max(initial=0) > LONGEST_WORD)
+def without_spaces(bits: Bits) -> Bits:
+    """Gaps without penalties, as the paper has it: all of a sequence that has no space and is longer than a word."""
+    lost = not np.any(bits) and len(bits) > LONGEST_WORD
+    return np.full(len(bits), lost, dtype=bool)
 
 
 def _batches(pieces: list[tuple[_Plan, _Piece]], characters: int) -> Iterator[list[tuple[_Plan, _Piece]]]:

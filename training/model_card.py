@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from models.files import ModelFiles, load_model, locate, save_model
+from models.lines import load_line_judge
 from respace.benchmarks import read_benchmarks
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
@@ -98,7 +99,7 @@ def main() -> None:
         sys.exit(f"training.model_card: {error}")
     method = FastMethod.from_files(files)
     own = Penalties(insertion=method.insertion_penalty, deletion=method.deletion_penalty)
-    scores = score_fast(method.model, benchmarks, None if options.fit else own)
+    scores = score_fast(method.model, benchmarks, None if options.fit else own, load_line_judge())
     if options.fit:
         fitted = files.config | {"penalties": dataclasses.asdict(scores.penalties)}
         save_model(locate(options.model), fitted, files.weights)

@@ -1,7 +1,8 @@
 """Scores a model: ``python -m training.score --benchmarks ../shared/benchmarks/dev``.
 
 One pair of penalties for all benchmarks with spaces, zero for text that lost all of them; then harm: false edits in
-the correct text given as input.
+the correct text given as input. Measured is what users get, with guarded gaps and the judgement of lines; and beside
+it what the model decides without them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from respace.benchmarks import Benchmark, read_benchmarks
+from respace.judgement import LineJudge
 from respace.metrics import Score, score_bits
 from training.penalties import Penalties, accuracy_grid, best
 
@@ -38,51 +40,75 @@ class Scores:
     fitted: dict[str, tuple[Penalties, Score]]
 
 
-def score_fast(model: FastModel, benchmarks: Sequence[Benchmark], penalties: Penalties | None = None) -> Scores:
+def score_fast(
+    model: FastModel,
+    benchmarks: Sequence[Benchmark],
+    penalties: Penalties | None = None,
+    judge: LineJudge | None = None,
+) -> Scores:
     """Scores FAST.
 
     Without given penalties, one pair is fitted for all: the best mean sequence accuracy over the benchmarks with
-    spaces, given their corrupt and their correct text.
+    spaces, given their corrupt and their correct text. Without a judge, nothing is guarded.
     """
-    logits = {one.name: _judged_logits(model, one) for one in benchmarks}
-    harm_logits = {one.name: _judged_logits(model, one.clean()) for one in benchmarks if not _without_spaces(one)}
-    grids = {
-        one.name: accuracy_grid(logits[one.name], [given.bits for given in one.given], one.true)
-        for one in benchmarks
-        if one.name in harm_logits
-    }
+    return score_decisions(network_logits(model, benchmarks), penalties, judge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkLogits:
+    """What the network says of each benchmark and, where it has spaces, of its correct text."""
+
+    corrupt: list[tuple[Benchmark, Logits]]
+    correct: list[tuple[Benchmark, Logits]]
+
+
+def network_logits(model: FastModel, benchmarks: Sequence[Benchmark]) -> NetworkLogits:
+    clean = [one.clean() for one in benchmarks if not _without_spaces(one)]
+    return NetworkLogits(
+        corrupt=[(one, model.sequence_logits(one.given)) for one in benchmarks],
+        correct=[(one, model.sequence_logits(one.given)) for one in clean],
+    )
+
+
+def score_decisions(raw: NetworkLogits, penalties: Penalties | None, judge: LineJudge | None) -> Scores:
+    """Scores of what is decided by these logits, as `score_fast`."""
+    corrupt = {one.name: _judged(one, values, judge) for one, values in raw.corrupt}
+    correct = {one.name: _judged(one, values, judge) for one, values in raw.correct}
+    grids = {name: _grid(*corrupt[name]) for name in correct}
     if penalties is None:
-        clean = [accuracy_grid(harm_logits[one.name], one.true, one.true) for one in benchmarks if one.name in grids]
+        clean = [_grid(*one) for one in correct.values()]
         together = np.mean(list(grids.values()), axis=0) + CLEAN_WEIGHT * np.mean(clean, axis=0) if grids else None
         penalties = Penalties(insertion=0, deletion=0) if together is None else best(together)
     fitted = {}
-    for one in benchmarks:
-        pair = best(grids[one.name]) if one.name in grids else Penalties(insertion=0, deletion=0)
-        fitted[one.name] = (pair, score_logits(one, logits[one.name], pair))
+    for name, one in corrupt.items():
+        pair = best(grids[name]) if name in grids else Penalties(insertion=0, deletion=0)
+        fitted[name] = (pair, score_logits(*one, pair))
     return Scores(
         penalties=penalties,
-        rows={one.name: score_logits(one, logits[one.name], penalties) for one in benchmarks},
-        harm={
-            one.name: score_logits(one.clean(), harm_logits[one.name], penalties)
-            for one in benchmarks
-            if one.name in harm_logits
-        },
+        rows={name: score_logits(*one, penalties) for name, one in corrupt.items()},
+        harm={name: score_logits(*one, penalties) for name, one in correct.items()},
         fitted=fitted,
     )
 
 
-def _judged_logits(model: FastModel, benchmark: Benchmark) -> Logits:
-    from models.fast.method import in_company
+def _judged(benchmark: Benchmark, values: Logits, judge: LineJudge | None) -> tuple[Benchmark, Logits]:
+    """The logits that penalties are to judge."""
+    from models.fast.method import judged_logits
 
-    logits = model.sequence_logits(benchmark.given)
-    return [in_company(given.bits, values) for given, values in zip(benchmark.given, logits, strict=True)]
+    if judge is not None:
+        benchmark = benchmark.judged(judge)
+    return benchmark, [judged_logits(given, one) for given, one in zip(benchmark.given, values, strict=True)]
+
+
+def _grid(benchmark: Benchmark, logits: Logits) -> NDArray[np.float64]:
+    return accuracy_grid(logits, [given.bits for given in benchmark.given], benchmark.true)
 
 
 def score_logits(benchmark: Benchmark, logits: Logits, penalties: Penalties) -> Score:
     total = Score()
     for given, true, values in zip(benchmark.given, benchmark.true, logits, strict=True):
-        pair = Penalties(insertion=0, deletion=0) if given.lost_all_spaces else penalties
-        bits = np.where(given.bits, values >= -pair.deletion, values > pair.insertion)
+        charged = 1.0 if given.lost is None else (~given.lost).astype(np.float32)
+        bits = np.where(given.bits, values >= -penalties.deletion * charged, values > penalties.insertion * charged)
         bits[:1] = False
         total += score_bits(given.bits, true, bits)
     return total
@@ -90,6 +116,21 @@ def score_logits(benchmark: Benchmark, logits: Logits, penalties: Penalties) -> 
 
 def _without_spaces(benchmark: Benchmark) -> bool:
     return not any(given.bits.any() for given in benchmark.given)
+
+
+def format_comparison(guarded: Scores, bare: Scores) -> str:
+    """What guards and the judgement of lines cost, and what harm they prevent."""
+    lines = [f"{'without guards':24}{'F':>7}{'seq.acc.':>10}{'harm':>7}   guards change F, seq.acc. by"]
+    for name, score in bare.rows.items():
+        harm = f"{bare.harm[name].false_edits_per_10000_characters:7.2f}" if name in bare.harm else "       "
+        changes = [
+            100 * (getattr(guarded.rows[name], key) - getattr(score, key)) for key in ("f_score", "sequence_accuracy")
+        ]
+        lines.append(
+            f"{name:24}{100 * score.f_score:7.2f}{100 * score.sequence_accuracy:10.2f}{harm}"
+            f"   {changes[0]:+.2f} {changes[1]:+.2f}"
+        )
+    return "\n".join(lines)
 
 
 def format_table(scores: Scores) -> str:
@@ -116,6 +157,9 @@ def main() -> None:
     parser.add_argument("--benchmarks", required=True, help="directory of benchmarks in the public layout")
     parser.add_argument("--model", default="default", help="a shipped model or a model directory")
     parser.add_argument("--sequences", type=int, help="score only the first so many of each")
+    parser.add_argument(
+        "--without_guards", action="store_true", help="score only what the model decides without guards and judgement"
+    )
     parser.add_argument("--fit", action="store_true", help="fit the penalties instead of taking the model's own")
     options = parser.parse_args()
     from models.tensorflow import import_tensorflow
@@ -130,7 +174,15 @@ def main() -> None:
         sys.exit(f"training.score: {error}")
     own = Penalties(insertion=method.insertion_penalty, deletion=method.deletion_penalty)
     print(f"model {method.identity}")
-    print(format_table(score_fast(method.model, benchmarks, None if options.fit else own)))
+    raw = network_logits(method.model, benchmarks)
+    bare = score_decisions(raw, None if options.fit else own, None)
+    if options.without_guards:
+        print(format_table(bare))
+        return
+    from models.lines import load_line_judge
+
+    guarded = score_decisions(raw, None if options.fit else own, load_line_judge())
+    print(format_table(guarded), format_comparison(guarded, bare), sep="\n\n")
 
 
 if __name__ == "__main__":

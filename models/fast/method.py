@@ -37,6 +37,14 @@ def in_company(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
     return (values + np.where(bits, -more, more)).astype(np.float32)
 
 
+def judged_logits(sequence: GivenSequence, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logits as penalties are to judge them: in company, and with the caution that was asked for taken off."""
+    judged = in_company(sequence.bits, values)
+    if sequence.caution is None:
+        return judged
+    return (judged + np.where(sequence.bits, sequence.caution, -sequence.caution)).astype(np.float32)
+
+
 class FastMethod:
     """FAST with its two penalties, as a way to repair spaces."""
 
@@ -87,9 +95,10 @@ class FastMethod:
         ]
 
     def _decide(self, sequence: GivenSequence, values: NDArray[np.float32]) -> Decision:
-        free = sequence.lost_all_spaces
-        insertion, deletion = (0.0, 0.0) if free else (self.insertion_penalty, self.deletion_penalty)
-        judged = in_company(sequence.bits, values)
-        bits = np.where(sequence.bits, judged >= -deletion, judged > insertion)
+        charged = 1.0 if sequence.lost is None else (~sequence.lost).astype(np.float32)
+        judged = judged_logits(sequence, values)
+        bits = np.where(
+            sequence.bits, judged >= -self.deletion_penalty * charged, judged > self.insertion_penalty * charged
+        )
         confidence = 1 / (1 + np.exp(np.where(bits, -values, values)))
         return Decision(bits, confidence.astype(np.float32))

@@ -213,6 +213,11 @@ class WordCounts:
         return SortedTable(word_hashes(self.words))
 
     @cached_property
+    def log_shares(self) -> NDArray[np.float64]:
+        """Of all words of running text, the share that each one has, as a logarithm."""
+        return np.log(self.word_counts / self.total)
+
+    @cached_property
     def pair_table(self) -> SortedTable:
         return SortedTable(self.pair_keys(self.pair_first, self.pair_second))
 

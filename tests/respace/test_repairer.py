@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from respace import Repairer, gaps, repairer
+from respace.gaps import Bits, Codes
+from respace.judgement import LeftAlone, LineVerdicts
 from respace.repairer import Decision, GivenSequence
 
 
@@ -51,20 +53,35 @@ def test_line_breaks_after_hyphens_are_read_as_joined() -> None:
     assert method.seen[1].bits.nonzero()[0].tolist() == [3, 7, 11]
 
 
-@pytest.mark.parametrize(
-    ("text", "lost"),
-    [
-        ("Thistextlostallofitsspaces.", True),
-        ("Internationalisation", False),
-        ("This has one.Therestisveryverylong", False),
-        ("Thislinelostallofitsspaces\nandthislinelostthemtoo", True),
-        ("One\nword\na\nline", False),
-    ],
-)
-def test_a_text_without_spaces_lost_them_if_it_is_longer_than_a_word(text: str, lost: bool) -> None:
+class SecondLine:
+    """Says of the second line that it lost its spaces, and of the third that it is no prose."""
+
+    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
+        line = np.cumsum(line_breaks)
+        return LineVerdicts(np.where(line == 2, 2.0, 0.0).astype(np.float32), line == 1)
+
+
+def test_methods_are_told_what_lines_are_worth() -> None:
     method = SpaceBeforeCapitals()
-    Repairer(method).repair(text)
-    assert method.seen[0].lost_all_spaces is lost
+    repair = Repairer(method, judge=SecondLine()).repair_with_edits("aB\ncD\neF")
+    assert repair.text == "a B\nc D\neF"  # three to one is not enough for the last line
+    assert method.seen[0].lost is not None
+    assert method.seen[0].lost.tolist() == [False] * 2 + [True] * 2 + [False] * 2
+    assert method.seen[0].caution is not None
+    assert method.seen[0].caution.tolist() == [0] * 4 + [2] * 2
+    assert repair.left_alone == [LeftAlone("not English prose", 4, 6)]
+
+
+def test_all_text_is_prose_if_one_says_so() -> None:
+    repair = Repairer(SpaceBeforeCapitals(), all_text=True, judge=SecondLine()).repair_with_edits("aB\ncD\neF")
+    assert repair.text == "a B\nc D\ne F"
+    assert repair.left_alone == []
+
+
+def test_guarded_gaps_stay_whatever_the_method_says() -> None:
+    repair = Repairer(SpaceBeforeCapitals(), all_text=True).repair_with_edits("aB http://aC.org/Cd &Auml;B")
+    assert repair.text == "a Bhttp://aC.org/Cd&Auml; B"
+    assert [(one.reason, one.start, one.stop) for one in repair.left_alone] == [("address", 3, 18), ("entity", 19, 24)]
 
 
 @given(st.text(max_size=80))

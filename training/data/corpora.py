@@ -41,9 +41,9 @@ class Source:
 
 
 class Corpus:
-    """All rows of one source, in memory as one Arrow column."""
+    """All rows of one source that are trained on, in memory as one Arrow column; or those that are kept for fitting."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Source, kept_for_fitting: bool = False):
         path = Path(source.path)
         # Directories that begin with an underscore hold what jobs write beside their output.
         below = (file.relative_to(path) for file in path.glob("**/*.parquet"))
@@ -62,7 +62,8 @@ class Corpus:
             tables.append(table.column(0).cast(pa.large_string()))
         chunks = [chunk for table in tables for chunk in table.chunks]
         texts = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
-        self.texts = texts.filter(pa.array(_trained_on(texts, source.right_as_it_is)))
+        chosen_rows = _trained_on(texts, source.right_as_it_is)
+        self.texts = texts.filter(pa.array(~chosen_rows if kept_for_fitting else chosen_rows))
         self.right_as_it_is = source.right_as_it_is
         if source.only and not len(self.texts):
             raise ValueError(f"{source.path}: no row has a source among {', '.join(source.only)}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from respace.gaps import Edit
+from respace.judgement import LeftAlone
 from respace.storage.files import InputFile
 from transforms.formats.provenance import ORIGINAL, PROVENANCE_COLUMNS
 from transforms.shards.dead_letters import DeadLetter
@@ -53,6 +54,7 @@ class Outcome:
     text: str | None
     edits: Sequence[Edit] = ()
     dead_letter: DeadLetter | None = None
+    left_alone: Sequence[LeftAlone] = ()
 
 
 RepairDocuments = Callable[[Sequence[Document]], list[Outcome]]

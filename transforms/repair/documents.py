@@ -11,6 +11,7 @@ import numpy as np
 from respace import gaps
 from respace.batching import by_size
 from respace.gaps import Edit
+from respace.judgement import LeftAlone
 from respace.repairer import Repair, Repairer
 from respace.windows import Window
 from transforms.formats.contract import Document, DocumentTooLarge, Outcome
@@ -49,7 +50,7 @@ class DocumentRepair:
         texts = [batch[place].text or "" for place in waiting]
         for place, repaired in zip(waiting, self._repair_texts(texts), strict=True):
             if isinstance(repaired, Repair):
-                outcomes[place] = Outcome(repaired.text, repaired.edits)
+                outcomes[place] = Outcome(repaired.text, repaired.edits, left_alone=repaired.left_alone)
             else:
                 outcomes[place] = self._failed(batch[place], "repair", repaired)
         return [outcome for outcome in outcomes if outcome is not None]
@@ -91,20 +92,22 @@ class DocumentRepair:
 def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH) -> Repair:
     """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
 
-    Every segment is read with the method's context on both sides, so that the cut changes nothing; only whether all
-    spaces were lost is judged for each segment on its own.
+    Every segment is read with the method's context on both sides, so that the cut changes nothing; only the lines it
+    cuts, and names that come again, are judged for each segment on its own.
     """
     if len(text) <= length:
         return repairer.repair_with_edits(text)
     pieces: list[str] = []
     edits: list[Edit] = []
+    left_alone: list[LeftAlone] = []
     gap_offset = 0
     for window in text_windows(text, length, repairer.method.context):
         read = text[window.start : window.stop]
         keep_start, keep_stop = window.keep_start - window.start, window.keep_stop - window.start
         positions = character_positions(read)
         first, last = np.searchsorted(positions, [keep_start, keep_stop])
-        own = [edit for edit in repairer.repair_with_edits(read).edits if first <= edit.gap < last]
+        repair = repairer.repair_with_edits(read)
+        own = [edit for edit in repair.edits if first <= edit.gap < last]
         if own:
             bits = gaps.apply_edits(gaps.gap_bits(positions), own)
             repaired = gaps.apply(read, bits)
@@ -112,8 +115,14 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         else:
             pieces.append(read[keep_start:keep_stop])
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
+        shift = gap_offset - int(first)
+        left_alone.extend(
+            LeftAlone(one.reason, max(one.start, int(first)) + shift, min(one.stop, int(last)) + shift)
+            for one in repair.left_alone
+            if one.start < last and one.stop > first
+        )
         gap_offset += int(last - first)
-    return Repair("".join(pieces), edits)
+    return Repair("".join(pieces), edits, left_alone)
 
 
 def text_windows(text: str, length: int, context: int) -> Iterator[Window]:

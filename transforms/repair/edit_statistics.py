@@ -16,6 +16,7 @@ import numpy as np
 
 from respace import gaps
 from respace.gaps import Bits, Edit
+from respace.judgement import LeftAlone
 
 # Upper edges of the histogram of edits per 1,000 characters; a document without any edit is counted apart.
 HISTOGRAM_EDGES = (1, 2, 5, 10, 20, 50, 100)
@@ -38,6 +39,7 @@ class EditStatistics:
     split: Counter[str] = field(default_factory=Counter)
     moved: Counter[str] = field(default_factory=Counter)
     samples: list[dict[str, Any]] = field(default_factory=list)
+    left_alone: Counter[str] = field(default_factory=Counter)  # characters by reason
 
     def add(self, shard: str, row: int, before: str | None, edits: Sequence[Edit], dead: bool) -> None:
         """Counts one document."""
@@ -63,6 +65,11 @@ class EditStatistics:
                 self._keep_most_frequent(words_of_kind, _PRUNE_WORDS // 2)
         self._maybe_keep_sample(shard, row, before, edits)
 
+    def add_left_alone(self, stretches: Sequence[LeftAlone]) -> None:
+        """Counts the characters before which nothing was changed, by reason."""
+        for one in stretches:
+            self.left_alone[one.reason] += one.stop - one.start
+
     def to_json(self) -> dict[str, Any]:
         """Without the counts, which a manifest holds by itself."""
         return {
@@ -71,6 +78,7 @@ class EditStatistics:
             "split": dict(_most_common(self.split, KEPT_WORDS)),
             "moved": dict(_most_common(self.moved, KEPT_WORDS)),
             "samples": self.samples,
+            "left_alone": dict(_most_common(self.left_alone, len(self.left_alone))),
         }
 
     @classmethod
@@ -82,6 +90,7 @@ class EditStatistics:
             total.histogram = [a + b for a, b in zip(total.histogram, details["histogram"], strict=True)]
             for kind in ("merged", "split", "moved"):
                 getattr(total, kind).update(details[kind])
+            total.left_alone.update(details.get("left_alone", {}))
             total.samples = sorted(total.samples + details["samples"], key=lambda sample: sample["rank"])[:samples]
         return total
 

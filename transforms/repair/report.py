@@ -61,6 +61,7 @@ def summarise(
             kind: sorted(getattr(total, kind).items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_WORDS]
             for kind in ("merged", "split", "moved")
         },
+        "left_alone": total.left_alone.most_common(),
         "samples": total.samples,
         "dead_letters": _dead_letters(output, manifests),
         "unreadable": dict(failures),

@@ -72,6 +72,12 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "Nothing else ever changes.",
             "".join(map(_sample, summary["samples"])) or "<p>No document was changed.</p>",
         ),
+        _section(
+            "Left alone",
+            "Characters before which nothing was changed, or not without overwhelming evidence, and why; "
+            "<code>--all_text</code> repairs also what is not English prose.",
+            _bars((reason, number, "") for reason, number in summary.get("left_alone", [])),
+        ),
         _section("Dead letters", _dead_letter_text(totals["dead_letters"]), _dead_letters(summary["dead_letters"])),
     ]
     if summary["unreadable"]:

@@ -82,6 +82,7 @@ class ModelOptions:
     insertion_penalty: float | None = None
     deletion_penalty: float | None = None
     join_hyphenated: bool = True
+    all_text: bool = False
 
 
 _repairers: dict[ModelOptions, Repairer] = {}
@@ -125,7 +126,7 @@ class RepairWork:
     run: str
     overwrite: bool = False
 
-    rules: ClassVar[int] = 1
+    rules: ClassVar[int] = 2
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
         part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
@@ -228,6 +229,7 @@ class CountedRepair:
             for document, outcome in zip(batch, repaired, strict=True):
                 dead = outcome.dead_letter is not None
                 self.statistics.add(self._repair.shard, document.row, document.text, outcome.edits, dead)
+                self.statistics.add_left_alone(outcome.left_alone)
             if self.dead_letters is not None:
                 self.dead_letters.write(out.dead_letter for out in repaired if out.dead_letter is not None)
             outcomes += repaired

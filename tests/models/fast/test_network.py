@@ -46,7 +46,7 @@ def test_penalties_decide() -> None:
     probability = 1 / (1 + np.exp(-logits))
     np.testing.assert_allclose(decided.confidence, np.where(decided.bits, probability, 1 - probability), atol=1e-6)
     free = FastMethod(model, "tiny", "0" * 64, 20, 20)
-    lost = GivenSequence(given.characters, given.bits, lost_all_spaces=True)
+    lost = GivenSequence(given.characters, given.bits, lost=np.ones_like(given.bits))
     assert np.array_equal(free.decide([lost])[0].bits, np.where(given.bits, logits >= 0, logits > 0))
     assert np.array_equal(free.decide([given])[0].bits, given.bits)
 

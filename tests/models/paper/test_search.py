@@ -21,7 +21,7 @@ from models.paper.search import SearchMethod, load_networks
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
 from respace import gaps
-from respace.repairer import GivenSequence, Repairer, lost_all_spaces
+from respace.repairer import GivenSequence, Repairer, without_spaces
 from tests.models.paper.reference_search import LanguageModel
 from training.data.text_stream import pad, with_blanks
 from training.paper.trainer import PaperTrainer
@@ -32,7 +32,7 @@ SIZE = NetworkSize(units=24, dense=16)
 
 def given(text: str) -> GivenSequence:
     characters, bits = gaps.split(text)
-    return GivenSequence(gaps.code_points(characters), bits, lost_all_spaces(bits))
+    return GivenSequence(gaps.code_points(characters), bits, without_spaces(bits))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_penalties_make_it_cautious(hello_model: UniModel) -> None:
 
 
 def test_text_that_lost_its_spaces_pays_no_penalties(hello_model: UniModel) -> None:
-    lost = dataclasses.replace(given("helloword"), lost_all_spaces=True)
+    lost = dataclasses.replace(given("helloword"), lost=np.ones(9, dtype=bool))
     kept = given("helloword")
     free, charged = method(hello_model, 500, 500).decide([lost, kept])
     assert np.flatnonzero(free.bits).tolist() == [5]

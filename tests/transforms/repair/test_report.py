@@ -38,11 +38,12 @@ def test_summary(page: Path) -> None:
     summary = json.loads((page.parent / "summary.json").read_text())
     totals = summary["totals"]
     assert (totals["files"], totals["documents"], totals["dead_letters"], totals["unreadable_files"]) == (2, 752, 1, 1)
-    assert summary["words"]["split"][0] == ["ofthe → of the", 251]
+    assert summary["words"]["split"][0] == ["ofthe → of the", 250]
     assert sum(one["documents"] for one in summary["histogram"]) == 751
     assert summary["this_run"]["kilobytes_per_second"] == round(totals["bytes"] / 2000, 1)
     assert [shard["name"] for shard in summary["shards"]] == ["one.parquet", "two.parquet"]
     assert len(summary["samples"]) == 12
+    assert dict(summary["left_alone"])["tag"] > 0
     assert summary["dead_letters"][0]["text"].startswith("why‽ <script>")
 
 

@@ -34,7 +34,7 @@ def mend(monkeypatch: pytest.MonkeyPatch) -> None:
 
         characters = sequence.characters.copy()
         characters[characters == code_points("‽")[0]] = ord("?")
-        return original(self, GivenSequence(characters, sequence.bits, sequence.lost_all_spaces))
+        return original(self, GivenSequence(characters, sequence.bits, sequence.lost))
 
     monkeypatch.setattr(rule_method.Rules, "_decide", braver)
 

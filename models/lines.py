@@ -1,0 +1,229 @@
+"""The judgement of lines: which are no English prose and better left as they are, and which lost all their spaces.
+
+A line is judged by how much its characters look like English prose (`models.prose`), and a little by what stands
+around it. The less it does, the more evidence an edit needs: errors that are evident are repaired everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.files import load_model
+from models.prose import LINE_BREAK, PROSE_MODEL, ProseModel, load_prose_model
+from models.words.counts import WordCounts, load_word_counts, word_hashes
+from models.words.cutting import LONGEST_RUN, cut_into_words
+from respace.gaps import Bits, Codes
+from respace.judgement import LineVerdicts
+
+# Long lines are judged piece by piece.
+PIECE = 256
+# So many characters before and after a piece count for it too, with this weight; but what looks like a table among
+# prose is a table: they do not lift it by more than this.
+AROUND, AROUND_WEIGHT, MOST_LIFT = 200, 0.35, 1.5
+# Below these odds of prose every edit needs more evidence: so much for each unit, and never more than this.
+DOUBTFUL, EVIDENCE_PER_ODDS, MOST_EVIDENCE = -0.5, 2.0, 12.0
+
+_HIGHEST = 0x3000
+_IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False])
+
+# Signs between fields of tables; so many of them without a space behind are fields, not a slip.
+_SEPARATORS = np.zeros(128, dtype=bool)
+_SEPARATORS[[ord(sign) for sign in ",;|"]] = True
+_MANY_FIELDS, _MOSTLY = 3, 0.75
+# Where a whole text has so many, one in a line is enough.
+_FIELDS_OF_A_TEXT = 8
+# Such a share of digits is a table, a score or a list of moves.
+_NUMBERS, _NUMBERS_LESS = 0.45, 2.0
+# In formulas commas and numbers stand so too.
+_FIRST_GREEK = 0x370
+
+# A line lost its spaces if it is longer than a word can be, may be prose, and known words make up most of it.
+LONGEST_WORD = 20
+_LOST_ODDS = -1.0
+_LOST_WORDS, _LOST_SHARE = 2, 0.4
+# Of those that begin with a capital in the middle of a word, this share must be known to stand there.
+_LOST_NAMES = 0.3
+# At least one of them is common: of all words, this share. Each frequent one is as good as a unit of odds.
+_COMMON, _FREQUENT = np.log(2e-5), np.log(1e-3)
+# Whether it did is read from so many characters.
+_READ = 2 * LONGEST_RUN
+# Signs that plain text does not have, and code does.
+_SIGNS_APART = 40
+_CODE_SIGNS = np.zeros(128, dtype=bool)
+_CODE_SIGNS[[ord(sign) for sign in "_\\@#<>{}|=~`"]] = True
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Lines, the long ones in pieces: characters ``starts:stops``, and the number of the line."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, line_breaks: Bits) -> _Pieces:
+        begins = np.flatnonzero(line_breaks)
+        size = len(line_breaks)
+        if not len(begins) and size <= PIECE:  # most texts are one short line
+            return cls(np.zeros(1, dtype=np.int64), np.array([size]), np.zeros(1, dtype=np.int64))
+        begins = np.concatenate([[0], begins])
+        lengths = np.diff(np.append(begins, size))
+        counts = np.maximum(1, -(-lengths // PIECE))
+        lines = np.repeat(np.arange(len(begins)), counts)
+        number = np.arange(len(lines)) - np.repeat(np.cumsum(counts) - counts, counts)
+        start = begins[lines] + number * lengths[lines] // counts[lines]
+        stop = begins[lines] + (number + 1) * lengths[lines] // counts[lines]
+        return cls(start, stop, lines)
+
+
+class WordsAndLetters:
+    """Judges lines by a model of prose and counts of words."""
+
+    def __init__(self, prose: ProseModel, words: WordCounts):
+        self.prose, self.words = prose, words
+
+    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
+        pieces = _Pieces.of(line_breaks)
+        odds, own = self._odds(characters, pieces)
+        odds = odds - _tables(characters, bits, pieces)
+        caution = np.clip((DOUBTFUL - odds) * EVIDENCE_PER_ODDS, 0, MOST_EVIDENCE).astype(np.float32)
+        return LineVerdicts(
+            np.repeat(caution, pieces.stops - pieces.starts), self._lost(characters, bits, line_breaks, pieces, own)
+        )
+
+    def _odds(self, characters: Codes, pieces: _Pieces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Log odds of prose for each piece, with and without what stands around it."""
+        if pieces.lines[-1]:
+            begins = pieces.starts[np.flatnonzero(np.diff(pieces.lines, prepend=0))]
+            characters = np.insert(characters, begins, LINE_BREAK)
+        sums = self.prose.evidence(characters)
+        # There, every line but the first has a break before it.
+        starts, stops = pieces.starts + pieces.lines, pieces.stops + pieces.lines
+        evidence, lengths = sums[stops] - sums[starts], stops - starts
+        first, last = np.maximum(starts - AROUND, 0), np.minimum(stops + AROUND, len(sums) - 1)
+        around = sums[last] - sums[first] - evidence
+        own = self.prose.odds(evidence, lengths)
+        together = self.prose.odds(
+            evidence + AROUND_WEIGHT * around, lengths + AROUND_WEIGHT * (last - first - lengths)
+        )
+        return np.minimum(together, own + MOST_LIFT), own
+
+    def _lost(
+        self, characters: Codes, bits: Bits, line_breaks: Bits, pieces: _Pieces, odds: NDArray[np.float64]
+    ) -> Bits:
+        """Gaps of lines that lost all their spaces."""
+        out = np.zeros(len(bits), dtype=bool)
+        gap_kept = bits & ~line_breaks
+        if not pieces.lines[-1] and gap_kept.any():
+            return out
+        starts = np.concatenate([[0], np.flatnonzero(line_breaks)])
+        stops = np.append(starts[1:], len(bits))
+        spaces = np.concatenate([[0], np.cumsum(gap_kept)])
+        candidates = np.flatnonzero((spaces[stops] == spaces[starts]) & (stops - starts > LONGEST_WORD))
+        if not len(candidates):
+            return out
+        likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[candidates]
+        made_of_words = self._made_of_words(
+            characters, starts[candidates], stops[candidates], likely, alone=not spaces[-1]
+        )
+        for line in candidates[made_of_words].tolist():
+            out[starts[line] : stops[line]] = True
+        return out
+
+    def _made_of_words(
+        self,
+        characters: Codes,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        odds: NDArray[np.float64],
+        alone: bool,
+    ) -> Bits:
+        """Whether each line is several known words of running text, and not a name of a program or a substance.
+
+        Where other lines have their spaces, one without is more often a name: capitals prove nothing there.
+        """
+        count = len(starts)
+        lengths = np.minimum(stops - starts, _READ)
+        owner = np.repeat(np.arange(count), lengths)
+        first = np.diff(owner, prepend=-1) > 0
+        codes = characters[starts[owner] + np.arange(len(owner)) - np.flatnonzero(first)[owner]]
+        found = cut_into_words(self.words, codes, first)
+
+        def per_line(chosen: Bits, weights: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+            kept = None if weights is None else weights[chosen]
+            return np.bincount(owner[found.starts[chosen]], kept, minlength=count).astype(np.float64)
+
+        words = found.lengths > 1
+        common, frequent = (words & (self.words.log_shares[found.words] > limit) for limit in (_COMMON, _FREQUENT))
+        # Words that meet without a sign between them: a small letter begins the second, or a capital does, as in names
+        # of programs. Names of people and places do too; but those are hardly written otherwise, or stood so before.
+        meet = words & np.append(False, found.starts[1:] == (found.starts + found.lengths)[:-1])
+        capital = _IS_UPPER[np.minimum(codes[found.starts], _HIGHEST)]
+        pair = self.words.pair_keys(np.append(0, found.words[:-1]), found.words)
+        seen = meet & (self.words.pair_table.find(pair) >= 0)
+        small, humps = per_line(meet & ~capital), per_line(meet & capital)
+        proved = small + per_line(capital & (seen | self._is_proper(found.words))) if alone else small
+        signs = np.bincount(owner[_signs_of_code(codes)], minlength=count)
+        return (
+            (odds + per_line(meet & ~capital & frequent) >= _LOST_ODDS)
+            & (per_line(words) >= _LOST_WORDS)
+            & (per_line(words, found.lengths) >= _LOST_SHARE * lengths)
+            & (per_line(common) >= 1)
+            & (signs * _SIGNS_APART <= lengths)
+            & ((proved >= (1 if alone else 2)) & (proved >= _LOST_NAMES * humps))
+        )
+
+    def _is_proper(self, words: NDArray[np.int64]) -> Bits:
+        """Whether words are written with a capital more often than without."""
+        small = self.words.word_table.find(word_hashes([self.words.words[word].lower() for word in words.tolist()]))
+        return np.where(small >= 0, self.words.word_counts[small], 0) < self.words.word_counts[words]
+
+
+def _tables(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
+    """How much less a piece is prose because it is mostly numbers, or because its commas have no space behind them."""
+    low = np.minimum(characters, 127)
+    digits = (low >= ord("0")) & (low <= ord("9"))
+    separators = _SEPARATORS[low]
+    tight = separators[:-1] & ~bits[1:]
+    if 4 * np.count_nonzero(digits) < len(digits) and np.count_nonzero(tight) < _MANY_FIELDS:
+        return np.zeros(len(pieces.starts))
+    # A comma between two digits is part of a number.
+    separators[1:-1] &= ~(digits[:-2] & digits[2:])
+    tight &= separators[:-1]
+
+    def count(chosen: Bits) -> tuple[NDArray[np.int64], int]:
+        sums = np.concatenate([[0], np.cumsum(chosen)])
+        return sums[pieces.stops] - sums[pieces.starts], int(sums[-1])
+
+    (without_space, all_without), (every, all_separators) = count(np.append(tight, False)), count(separators)
+    formula = count((low == ord("=")) | (characters >= _FIRST_GREEK))[0] > 0
+    numbers = count(digits)[0] >= _NUMBERS * (pieces.stops - pieces.starts)
+    whole_text = all_without >= _FIELDS_OF_A_TEXT and all_without >= _MOSTLY * all_separators
+    fields = (without_space >= (1 if whole_text else _MANY_FIELDS)) & (without_space >= _MOSTLY * every)
+    less = np.where(fields, np.maximum(without_space, _MANY_FIELDS), 0.0) + np.where(numbers, _NUMBERS_LESS, 0.0)
+    return np.where(formula, 0.0, less)
+
+
+def _signs_of_code(codes: Codes) -> Bits:
+    """Signs that plain text hardly has; an underscore before a number is an index."""
+    signs = _CODE_SIGNS[np.minimum(codes, 127)] & (codes < 128)
+    index = (codes[:-1] == ord("_")) & (codes[1:] >= ord("0")) & (codes[1:] <= ord("9"))
+    signs[:-1] &= ~index
+    signs[:-1] |= (codes[:-1] == ord("(")) & (codes[1:] == ord(")"))
+    return signs
+
+
+@lru_cache(maxsize=1)
+def load_line_judge() -> WordsAndLetters:
+    """The judge that ships with Respace; read once per process."""
+    return WordsAndLetters(load_prose_model(), load_word_counts())
+
+
+def judge_identity() -> str:
+    """What the shipped judge decides by."""
+    return f"{PROSE_MODEL}@{load_model(PROSE_MODEL).sha256[:16]}"

@@ -1,0 +1,423 @@
+"""Gaps that are never touched: inside addresses, names of programs, tags, beside joining characters, in other scripts.
+
+No model is asked there, and no penalty is high enough: a space put into an address makes a broken address. `KINDS` is
+the table of what is guarded and why. Two sorts of rules:
+
+* *patterns* over the text, tried only where a trigger character occurs: all gaps inside a match are guarded, so that a
+  word glued to the front of an address can still be cut off, and an address that was broken up can be joined;
+* *neighbours*: what the two characters beside a gap are.
+
+>>> text = "see&quot;http://www.example.com/a&quot; and"
+>>> characters, bits = gaps.split(text)
+>>> kinds = guarded_kinds(text, gaps.code_points(characters), bits)
+>>> "".join("-" if kind else character for character, kind in zip(characters, kinds))
+'see&-----h-----------------------------and'
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from respace import gaps
+from respace.gaps import Bits, Codes
+
+# Endings of host names that are no English word ("end.In 1990" lost a space, "example.in" did not).
+_TOP_LEVEL = (
+    "com|org|net|edu|gov|mil|info|biz|io|ai|dev|app|co|uk|de|fr|eu|ch|nl|ru|jp|cn|au|ca|pl|se|cz|fi|dk|br|kr|tv"
+)
+# A word may be glued to the front of these; any other name before :// is taken whole.
+_SCHEMES = "https?|HTTPS?|ftps?|sftp|file|git|ssh|s3|gs|hdfs|jdbc:[a-z]+"
+_FILE_ENDINGS = (
+    "py|pyc|js|jsx|ts|tsx|json|jsonl|xml|html?|css|scss|txt|md|rst|tex|bib|pdf|docx?|xlsx?|pptx?|csv|tsv|png|jpe?g|gif|"
+    "svg|zip|gz|tgz|tar|bz2|xz|exe|dll|ini|cfg|conf|toml|ya?ml|sh|bat|java|class|jar|cpp|cc|hpp|rb|rs|go|php|pl|sql|"
+    "log|lock|parquet|ipynb|tmp|bak|cache|mp3|mp4|wav|avi|so|rpm|deb"
+)
+_KEY_COMMANDS = (
+    "cite[a-z]*|[a-z]*ref|label|input|include[a-z]*|usepackage|documentclass|begin|end|bibliography[a-z]*|url|href|"
+    "newcommand|renewcommand|hspace|vspace|setlength|pagestyle|index"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """One kind that is found in the text.
+
+    Attributes:
+        name: what it is, as reports call it.
+        reason: why its gaps are left alone.
+        triggers: one of these must be in a text, or in a word of it, for the pattern to be tried at all.
+        pattern: all gaps inside a match are guarded.
+        in_words: it never reaches over a space, and is tried on odd words alone (see `_odd_words`).
+    """
+
+    name: str
+    reason: str
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+    in_words: bool = False
+
+
+def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool = False) -> Pattern:
+    return Pattern(
+        name=name, reason=reason, triggers=tuple(triggers.split()), pattern=re.compile(pattern), in_words=in_words
+    )
+
+
+PATTERNS = (
+    _kind(
+        "entity",
+        "a character of markup, written as a name",
+        "&",
+        r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});",
+    ),
+    _kind(
+        "tag",
+        "names and values of markup",
+        "<",
+        r"</?[A-Za-z][\w:.-]*(?:\s*/?>|\s+[\w:@.-]+\s*(?:=[^<>\n]*)?/?>)|<!--[^\n]*?-->|<[\w./+-]+\.h(?:pp)?>",
+    ),
+    _kind(
+        "address",
+        "a space in it makes it another one, or none",
+        ":// www. WWW. mailto:",
+        rf"(?:(?:{_SCHEMES})://|(?<!\w)[a-z]{{2,9}}(?<!http)(?<!https)(?<!ftp)://|[wW]{{3}}\.(?=[\w-])|mailto:)(?:[^\s<>\"“”'‘’`|\\^{{}}]*[\w/=&#%~+$-])?",
+        in_words=True,
+    ),
+    _kind(
+        "host name",
+        "a space in it makes it another one",
+        ".",
+        rf"\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*\.(?:{_TOP_LEVEL})(?![\w-])(?::\d+)?(?:/[^\s<>\"]*[\w/])?",
+        in_words=True,
+    ),
+    _kind(
+        "e-mail address",
+        "a space in it makes it another one",
+        "@",
+        r"(?:\{[^{}\n]{1,120}\}|[\w.+%-]+)@[\w-]+(?:\.[\w-]+)+",
+    ),
+    _kind(
+        "identifier of a document",
+        "numbers and letters that are looked up as they are",
+        "10. arXiv: /",
+        r"\b10\.[0-9]{4,9}/[^\s<>\"]*[\w/)]|\barXiv:[\w.-]+(?:/\d{7})?(?:v\d+)?|\b(?:hep|astro|cond|quant|nucl|gr)-"
+        r"[a-z]{2,4}/\d{7}",
+        in_words=True,
+    ),
+    _kind(
+        "path",
+        "names of files are looked up as they are",
+        "/ \\",
+        r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]+)+/?"
+        r"|(?<![\w/])[\w.@+-]+(?:/[\w.@+*-]+)*/[\w@+*-]+\.[A-Za-z]{1,5}\b"
+        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|[A-Za-z][\w.-]*(?:\\[A-Za-z][\w.-]*){2,}",
+        in_words=True,
+    ),
+    _kind(
+        "file name",
+        "names of files are looked up as they are",
+        ".",
+        rf"\b[\w-]*[A-Za-z0-9_]\.(?:{_FILE_ENDINGS})(?![\w])",
+        in_words=True,
+    ),
+    _kind(
+        "handle",
+        "names that are written in one word, whatever the words in them",
+        "@ #",
+        r"(?<![\w&/#@.])[@#][^\W\d_]\w*[\w]",
+        in_words=True,
+    ),
+    _kind(
+        "name with underscores",
+        "names of programs are written in one word",
+        "_",
+        r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*\(?|\b__?[A-Za-z]\w*",
+        in_words=True,
+    ),
+    _kind(
+        "dotted name",
+        "names of programs are written in one word",
+        ". :: ->",
+        r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
+        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.[A-Za-z_]\w+)+"
+        r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+        in_words=True,
+    ),
+    _kind(
+        "checksum or code",
+        "letters and digits without words",
+        "0 1 2 3 4 5 6 7 8 9 =",
+        r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9A-Fa-f]{2}[:-]){3,}[0-9A-Fa-f]{2}\b"
+        r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b|\b0[xX][0-9a-fA-F]+\b"
+        r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
+        r"(?=(?:[A-Za-z+/]+\d+){2})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
+        r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
+        in_words=True,
+    ),
+    _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
+    _kind(
+        "number",
+        "digits and their signs are one number",
+        "0 1 2 3 4 5 6 7 8 9",
+        r"(?<![\w.])\d+(?:\.\d+){2,}(?::\d+)?(?![\w.])|(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?![\w:])"
+        r"|(?<![\w-])\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?(?![\w-])|(?<![\w,.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])"
+        r"|(?<![\w.])(?:\d{4};)?\d+(?:\(\d+(?:[-–]\d+)?\))?:\d+(?:[-–]\d+)?(?![\w:])|(?<!\w)\d{4};\d+(?:\(\d+\))?",
+        in_words=True,
+    ),
+    _kind(
+        "LaTeX",
+        "commands, and keys that are looked up as they are",
+        "\\",
+        rf"(?:\S[ ])?\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}"
+        r"|(?:\S[ ])?(?<![a-z])\\[A-Za-z@]+\*?(?:[\[{]|[ ]\S)?|\\[^\w\s]",
+    ),
+    _kind(
+        "quoted code",
+        "between backticks stands what a machine reads",
+        "`",
+        r"(?<!`)(`{1,3})(?![`\s])[^`'\n]{1,200}(?<!\s)\1(?!`)",
+    ),
+    _kind(
+        "fields of a table",
+        "signs between fields have no spaces around them",
+        ", ; |",
+        r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
+        in_words=True,
+    ),
+    _kind(
+        "macro of a manual",
+        "commands of a typesetter and their arguments, to the end of the line",
+        ".SH .TP .PP .IR .BR .Sh .Bl .Nm",
+        r"(?m)^\.(?!(?:In|It|We|He|At|On|Of|To|By|As|If|Is|My|No|Or|So) )(?:[A-Z][A-Za-z]|[BI])(?= \S).*\S",
+    ),
+    _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
+    _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
+    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
+)
+_IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
+_OVER_SPACES = tuple(kind for kind in PATTERNS if not kind.in_words)
+HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
+NEIGHBOURS = {
+    SERIES: "letters of the alphabet, one after the other",
+    HUMPS: "names of programs and products are written in one word",
+    JOINING: "accents, emoji and flags are put together from several characters",
+    SCRIPT: "the models know Latin letters alone",
+    WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
+}
+# Guarded gaps hold the number of their kind, counted from 1; 0 is a gap that is free.
+KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
+_NUMBER = {name: number for number, name in enumerate(KINDS)}
+# Where a line lost its spaces, only these are still seen for what they are. (Where an address ends is not; but a new
+# error is worse than one that stays.)
+_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", JOINING, SCRIPT])
+# Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
+# of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
+# others in the same text are names.
+_HUMPED = re.compile(r"(?<![^\W_])[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*(?![^\W_])|(?<!\w)[a-z][A-Z][A-Za-z0-9]*")
+_CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
+_MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
+_GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
+# Deletions are guarded where a run of whitespace is a tab or at least this long.
+_WIDE_SPACE = 3
+
+# Signs that stand between two characters of a word in addresses and names, hyphens and apostrophes apart.
+_SMALL, _CAPITAL, _DIGIT, _HYPHEN, _SIGN, _PLAIN = range(6)
+_CHARACTER_KINDS = np.full(128, _PLAIN, dtype=np.uint8)
+_CHARACTER_KINDS[ord("a") : ord("z") + 1] = _SMALL
+_CHARACTER_KINDS[ord("A") : ord("Z") + 1] = _CAPITAL
+_CHARACTER_KINDS[ord("0") : ord("9") + 1] = _DIGIT
+_CHARACTER_KINDS[ord("-")] = _HYPHEN
+_CHARACTER_KINDS[[ord(sign) for sign in "./\\_:@#|;,=+~$%&*<"]] = _SIGN
+
+# Ranges of code points, first and last. Zero-width, direction, byte order mark, variation, tags of flags.
+_INVISIBLE = ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF))
+_HIGH_INVISIBLE = ((0xE0000, 0xE01EF),)
+# What belongs to the character before it: accents, keycaps, skin colours.
+_MARKS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F), (0x1F3FB, 0x1F3FF))
+_PICTURES = ((0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+_GREEK = ((0x0370, 0x03FF), (0x1F00, 0x1FFF))
+# Cyrillic to Georgian and so on, Chinese, Japanese, Korean and their signs, and all that lies above the emoji.
+_SCRIPTS = (
+    (0x0400, 0x1CFF),
+    (0x2C00, 0x2C5F),
+    (0x2C80, 0x2DFF),
+    (0x2E80, 0xA71F),
+    (0xA800, 0xAB2F),
+    (0xAB70, 0xD7FF),
+    (0xF900, 0xFAFF),
+    (0xFB07, 0xFDFF),
+    (0xFE30, 0xFE4F),
+    (0xFE70, 0xFEFE),
+    (0xFF00, 0xFFEF),
+    (0x10000, 0x1CFFF),
+    (0x1E000, 0x1EFFF),
+    (0x20000, 0x3FFFF),
+)
+_FIRST_UNUSUAL = 0x0300
+# So many Greek letters in a row are a word; fewer may be a formula.
+_GREEK_WORD = 4
+# So many steps from a letter to the next one are a series.
+_SERIES = 4
+
+
+def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = None) -> NDArray[np.uint8]:
+    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free.
+
+    Args:
+        text: the text.
+        characters: its characters.
+        bits: its gap bits.
+        lost: gaps of lines that lost their spaces.
+    """
+    kinds = np.zeros(len(bits), dtype=np.uint8)
+    if len(bits) < 2:
+        return kinds
+    spans = _Spans(gaps.code_points(text), kinds)
+    _guard_patterns(text, spans)
+    _guard_words(text, spans)
+    _guard_layout(text, spans, kinds)
+    _guard_series(characters, bits, kinds)
+    if int(characters.max()) >= _FIRST_UNUSUAL:
+        _guard_neighbours(characters, bits, kinds)
+    if lost is not None and lost.any():
+        kinds[lost & ~_IN_LOST_LINES[kinds]] = 0
+    kinds[0] = 0
+    return kinds
+
+
+class _Spans:
+    """Marks the gaps inside stretches of a text."""
+
+    def __init__(self, codes: Codes, kinds: NDArray[np.uint8]):
+        self.codes = codes
+        self.positions = np.flatnonzero(~gaps.is_space(codes))
+        self._kinds = kinds
+
+    def guard(self, start: int, stop: int, name: str) -> None:
+        # Gaps strictly inside: from before the second character to before the last one.
+        first, last = np.searchsorted(self.positions, (start, stop - 1)).tolist()
+        inside = self._kinds[first + 1 : last + 1]
+        inside[inside == 0] = _NUMBER[name]
+
+
+def _guard_patterns(text: str, spans: _Spans) -> None:
+    for kind in _OVER_SPACES:
+        if any(trigger in text for trigger in kind.triggers):
+            for match in kind.pattern.finditer(text):
+                spans.guard(*match.span(), kind.name)
+
+
+def _guard_words(text: str, spans: _Spans) -> None:
+    """Tries the patterns within words, and words with humps, on all odd words."""
+    humped: list[tuple[int, int]] = []
+    for start, stop in _odd_words(text, spans.codes, spans.positions):
+        word = text[start:stop]
+        for kind in _IN_WORDS:
+            if any(trigger in word for trigger in kind.triggers):
+                for match in kind.pattern.finditer(word):
+                    spans.guard(start + match.start(), start + match.end(), kind.name)
+        humped += [(start + match.start(), start + match.end()) for match in _HUMPED.finditer(word)]
+    _guard_humps(text, spans, humped)
+
+
+def _odd_words(text: str, codes: Codes, positions: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Words, between spaces, with a sign, a digit or a capital in their middle that plain words do not have there.
+
+    In running text a few in a hundred: patterns need not be tried on the others.
+    """
+    kinds = _CHARACTER_KINDS[np.minimum(codes[positions], 127)]
+    left, right = kinds[:-1], kinds[1:]
+    odd = (
+        ((left == _SIGN) & (right != _HYPHEN))
+        | ((left == _SMALL) & (right == _CAPITAL))
+        | ((left == _DIGIT) & (right <= _CAPITAL))
+        | ((right == _DIGIT) & (left <= _CAPITAL))
+        | ((left == _DIGIT) & (right == _HYPHEN))
+    )
+    odd &= np.diff(positions) == 1
+    places = positions[np.flatnonzero(odd)]
+    if not len(places):
+        return []
+    spaces = np.flatnonzero(gaps.is_space(codes))
+    edges = np.concatenate([[-1], spaces, [len(codes)]])
+    after = np.unique(np.searchsorted(spaces, places))
+    return list(zip((edges[after] + 1).tolist(), edges[after + 1].tolist(), strict=True))
+
+
+def _guard_humps(text: str, spans: _Spans, found: list[tuple[int, int]]) -> None:
+    if not found:
+        return
+    often = Counter(text[start:stop] for start, stop in found)
+    names = [_is_name(text, start, stop) or often[text[start:stop]] > 1 for start, stop in found]
+    in_company = len({text[start:stop] for (start, stop), name in zip(found, names, strict=True) if name}) >= 2
+    for (start, stop), name in zip(found, names, strict=True):
+        if name or in_company:
+            # What a program calls has its arguments right behind it.
+            spans.guard(start, stop + (text[stop : stop + 1] == "("), HUMPS)
+
+
+def _is_name(text: str, start: int, stop: int) -> bool:
+    """Whether what stands around a word with humps, or the number of humps, says that it is the name of something."""
+    name, before, after = text[start:stop], text[start - 1 : start], text[stop : stop + 1]
+    quoted = before == after and before in ("'", '"') and name[0].islower()
+    glued = _GLUED_FRONT.match(name) is not None
+    called = after == "(" and name[0].islower() and not glued
+    many = _MANY_HUMPS.fullmatch(name) is not None and not glued
+    return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
+
+
+def _guard_layout(text: str, spans: _Spans, kinds: NDArray[np.uint8]) -> None:
+    if "\t" not in text and " " * _WIDE_SPACE not in text:
+        return
+    tabs = np.cumsum(spans.codes == ord("\t"))
+    wide = np.zeros(len(kinds), dtype=bool)
+    wide[1:] = (np.diff(spans.positions) > _WIDE_SPACE) | (tabs[spans.positions[1:]] > tabs[spans.positions[:-1]])
+    kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
+
+
+def _guard_series(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+    """Single letters or digits that follow each other in the alphabet, as in ``A B C D``, are no word torn apart."""
+    alone = bits & np.append(bits[1:], True)
+    next_one = alone[1:-1] & (np.diff(characters[:-1]) == 1)
+    if np.count_nonzero(next_one) < _SERIES:
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], next_one, [False]])))
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if stop - start >= _SERIES:
+            kinds[start : stop + 2] = _NUMBER[SERIES]
+
+
+def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+    invisible = _within(characters, _INVISIBLE + _HIGH_INVISIBLE)
+    marks = _within(characters, _MARKS)
+    pictures = _within(characters, _PICTURES)
+    # A mark that was torn from its letter may be put back, never torn off.
+    joining = (marks & ~bits) | invisible
+    joining[1:] |= invisible[:-1] | (pictures[1:] & pictures[:-1])
+    script = _within(characters, _SCRIPTS) | _greek_words(characters, bits)
+    script[1:] |= script[:-1].copy()
+    kinds[script & (kinds == 0)] = _NUMBER[SCRIPT]
+    kinds[joining & (kinds == 0)] = _NUMBER[JOINING]
+
+
+def _greek_words(characters: Codes, bits: Bits) -> Bits:
+    greek = _within(characters, _GREEK)
+    if not greek.any():
+        return greek
+    first = greek.copy()
+    first[1:] &= ~greek[:-1] | bits[1:]
+    word = np.cumsum(first)
+    lengths = np.bincount(word, greek)
+    return greek & (lengths[word] >= _GREEK_WORD)
+
+
+def _within(codes: Codes, ranges: tuple[tuple[int, int], ...]) -> Bits:
+    out = np.zeros(len(codes), dtype=bool)
+    for first, last in ranges:
+        out |= (codes >= first) & (codes <= last)
+    return out

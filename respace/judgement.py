@@ -1,0 +1,105 @@
+"""What is known of a text's gaps before any model is asked: which are guarded, which lines are no prose, which lost
+all their spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from respace import guards
+from respace.gaps import Bits, Codes
+
+NOT_PROSE = "not English prose"
+REASONS = (*guards.KINDS, NOT_PROSE)
+_NOT_PROSE = len(REASONS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LineVerdicts:
+    """What a judge says of the lines of a text, for each gap.
+
+    Attributes:
+        caution: evidence, in logits, that an edit needs beyond the penalties.
+        lost: whether the line lost all its spaces, so that nothing speaks for the given bits.
+    """
+
+    caution: NDArray[np.float32]
+    lost: Bits
+
+
+class LineJudge(Protocol):
+    """Tells lines of English prose from others."""
+
+    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """A stretch of gaps, ``start`` to ``stop``, that were not touched, or not without overwhelming evidence."""
+
+    reason: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """For each gap of a text how much more evidence an edit needs (infinite: never), and why.
+
+    Attributes:
+        caution: in logits, beyond the penalties.
+        lost: gaps of lines that lost all their spaces: no penalties there.
+        reasons: numbers in `REASONS`, 0 where nothing stands against an edit.
+    """
+
+    caution: NDArray[np.float32]
+    lost: Bits
+    reasons: NDArray[np.uint8]
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        characters: Codes,
+        bits: Bits,
+        line_breaks: Bits,
+        judge: LineJudge | None = None,
+        all_text: bool = False,
+    ) -> Judgement:
+        """Judges a text.
+
+        Args:
+            text: the text.
+            characters: its characters.
+            bits: its gap bits.
+            line_breaks: gaps that hold a line break.
+            judge: who judges lines; without one, no line lost its spaces and all are prose.
+            all_text: take every line for prose.
+        """
+        caution = np.zeros(len(bits), dtype=np.float32)
+        lost = np.zeros(len(bits), dtype=bool)
+        if judge is not None and len(bits):
+            verdicts = judge(text, characters, bits, line_breaks)
+            lost = verdicts.lost
+            if not all_text:
+                caution = np.where(lost, np.float32(0), verdicts.caution)
+        kinds = guards.guarded_kinds(text, characters, bits, lost)
+        reasons = np.where(kinds > 0, kinds, np.where(caution > 0, np.uint8(_NOT_PROSE), np.uint8(0)))
+        return cls(np.where(kinds > 0, np.float32(np.inf), caution), lost, reasons)
+
+    def left_alone(self) -> list[LeftAlone]:
+        """The stretches that were left alone, in order."""
+        return list(_stretches(self.reasons))
+
+
+def _stretches(reasons: NDArray[np.uint8]) -> Iterator[LeftAlone]:
+    if not reasons.any():
+        return
+    edges = np.flatnonzero(np.diff(reasons)) + 1
+    for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(reasons)], strict=True):
+        if reasons[start]:
+            yield LeftAlone(REASONS[int(reasons[start])], start, stop)

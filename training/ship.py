@@ -1,0 +1,69 @@
+"""Turns a training run into a model that ships.
+
+    python -m training.ship --run_dir runs/fast --config training/configs/fast.json \\
+        --language_model runs/ngrams/model --benchmarks $RESPACE_DATA/benchmarks/dev --name default
+
+The network of the run and the counted language model become one model; how much the language model counts is fitted on
+rows that neither has seen, the penalties on the benchmarks. Then the card is written
+(`python -m training.model_card`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+
+from models.files import ModelError, load_model, save_model, shipped_directory
+from models.tensorflow import import_tensorflow
+from respace.benchmarks import read_benchmarks
+
+
+def main(arguments: list[str] | None = None) -> int:
+    description, _, more = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=description, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--run_dir", required=True, type=Path, help="of training.train_fast; its model is taken")
+    parser.add_argument("--config", required=True, help="of the run: where its text is, and its noise")
+    parser.add_argument("--language_model", help="model directory written by training.count_ngrams")
+    parser.add_argument("--benchmarks", required=True, help="directory of benchmarks to fit the penalties on")
+    parser.add_argument("--sequences", type=int, help="fit on the first so many of each")
+    parser.add_argument("--rows", type=int, default=6000, help="unseen rows to fit the joint decision on")
+    parser.add_argument("--name", default="default", help="of the shipped model (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    import_tensorflow()
+    from models.fast.joint import JointWeights
+    from models.fast.model import FastModel
+    from models.fast.network import FastConfig
+    from training.fast.fit_joint import fit_joint, sequences_of, unseen_rows
+    from training.score import format_table, score_fast
+    from training.train_fast import TrainConfig
+
+    try:
+        files = load_model(str(options.run_dir / "model"))
+        counted = load_model(options.language_model).weights if options.language_model else {}
+        config = TrainConfig.read(options.config)
+        benchmarks = read_benchmarks(options.benchmarks, options.sequences)
+    except (OSError, ValueError, ModelError) as error:
+        print(f"training.ship: {error}", file=sys.stderr)
+        return 2
+    weights = files.weights | counted
+    joint = JointWeights()
+    model = FastModel(FastConfig.from_json(files.config["network"]), weights, joint)
+    if counted:
+        given, true = sequences_of(unseen_rows(config.sources, options.rows, config.recipe, config.seed))
+        model.joint = joint = fit_joint(model, given, true)
+    scores = score_fast(model, benchmarks)
+    print(format_table(scores))
+    settings = {"name": options.name, "penalties": dataclasses.asdict(scores.penalties)}
+    sha256 = save_model(
+        shipped_directory(options.name), files.config | settings | {"joint": dataclasses.asdict(joint)}, weights
+    )
+    print(f"wrote {shipped_directory(options.name)}, sha256 {sha256}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
