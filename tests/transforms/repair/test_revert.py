@@ -26,6 +26,7 @@ RAW_LINES = [
     b'{"text": null}',
     b'{"text": "why? \xff"}',
     b'{"other": 1}',
+    b"a plain line ofthe text",
     b'{"text": "last ofthe"}',
 ]
 
