@@ -1,10 +1,10 @@
-"""How the code hangs together, measured: `python -m performance.architecture [--checkout FOLDER] [--compare FOLDER]`.
+"""How the code hangs together, measured: `python -m performance.architecture [--compare NAME=FOLDER …]`.
 
 Counts modules and lines of every package, the imports between packages, and the way of one document: a Parquet file
 with one document goes through `pipelines.repair_corpus` in one process, and every function of the project that has the
 document in its hands (among its arguments or in what it returns or yields) is a hop. With ``--compare`` the same is
-counted in another checkout, such as one of an earlier commit, and both are printed side by side, as in
-docs/architecture.md. Each checkout is measured in a process of its own.
+counted in other checkouts, such as those of earlier commits, and printed side by side, as in docs/architecture.md. Each
+checkout is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ DOCUMENT = f"The {MARK} ofthe Parquet file and a x more."
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkout", type=Path, default=Path(), help="what to measure (default: here)")
-    parser.add_argument("--compare", type=Path, help="another checkout, printed before it")
+    parser.add_argument("--compare", nargs="+", default=[], metavar="NAME=FOLDER", help="others, printed before it")
     parser.add_argument("--show_hops", action="store_true", help="list the functions that the document passes")
     parser.add_argument("--trace", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.trace is not None:
         print(json.dumps(trace_document(options.trace)))
         return
-    measured = {str(place): measure(place.resolve()) for place in (options.compare, options.checkout) if place}
-    print(table(list(measured.values())))
+    places = dict(one.split("=", 1) for one in options.compare) | {"now": options.checkout}
+    measured = {name: measure(Path(place).resolve()) for name, place in places.items()}
+    print(table(measured))
     if options.show_hops:
-        print("\n".join(measured[str(options.checkout)]["hops"]))
+        print("\n".join(measured["now"]["hops"]))
 
 
 def measure(checkout: Path) -> dict[str, Any]:
@@ -151,10 +152,10 @@ def _holds_array(value: Any) -> bool:
     return False
 
 
-def table(measured: Sequence[Mapping[str, Any]]) -> str:
+def table(named: Mapping[str, Mapping[str, Any]]) -> str:
     """A table in Markdown, a column for each checkout."""
-    head = ["| |", *(" before | now |" if len(measured) == 2 else " now |",)]
-    rows = ["".join(head), "| --- |" + " --- |" * len(measured)]
+    measured = list(named.values())
+    rows = [f"| | {' | '.join(named)} |", "| --- |" + " --- |" * len(measured)]
 
     def row(name: str, values: Sequence[object]) -> None:
         rows.append(
