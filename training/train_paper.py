@@ -93,7 +93,7 @@ class PaperConfig:
 
         return clean_recipe() if self.noise is None else noisy_recipe(**self.noise)
 
-    def stream(self, vocabulary: Vocabulary) -> TextStreamConfig:
+    def stream(self, vocabulary: Vocabulary, shards: str | None = None) -> TextStreamConfig:
         from training.data.text_stream import TextStreamConfig
 
         return TextStreamConfig(
@@ -104,15 +104,22 @@ class PaperConfig:
             batch=self.batch,
             length=self.length,
             seed=self.seed,
+            shards=shards,
         )
 
 
-def count_vocabulary(sources: Sequence[Source], size: int) -> Vocabulary:
-    """The most frequent characters of rows spread evenly over the sources."""
+def count_vocabulary(sources: Sequence[Source], size: int, shards: str | None = None) -> Vocabulary:
+    """The most frequent characters of rows spread evenly over the sources, or of the first rows of shards."""
     from models.paper.vocabulary import Vocabulary
+    from respace.noise import true_texts
     from training.data.corpora import Corpus
+    from training.data.shards import TrainingShards
 
     counts: Counter[str] = Counter()
+    if shards is not None:
+        found = TrainingShards(shards)
+        counts.update("".join(true_texts(found.block(0, min(_COUNTED_ROWS, len(found))))))
+        return Vocabulary.from_counts(counts, size)
     for source in sources:
         corpus = Corpus(source)
         rows = np.unique(np.linspace(0, len(corpus) - 1, _COUNTED_ROWS).astype(np.int64))
@@ -136,7 +143,9 @@ def held_out_pieces(benchmarks: str | None, vocabulary: Vocabulary, with_spaces:
     return cut(noisy, vocabulary, 1 << 20, with_spaces)
 
 
-def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tuple[PaperTrainer, ModelFiles | None]:
+def start(
+    config: PaperConfig, run_dir: Path, language_model: str | None, shards: str | None = None
+) -> tuple[PaperTrainer, ModelFiles | None]:
     """A trainer, taken up where it stopped, and the language model that BID takes along."""
     from models.files import load_model
     from models.paper.lstm import NetworkSize
@@ -156,7 +165,7 @@ def start(config: PaperConfig, run_dir: Path, language_model: str | None) -> tup
         vocabulary = Vocabulary(json.loads(path.read_text()))
     else:
         print("counting characters", flush=True)
-        vocabulary = count_vocabulary(config.sources, config.vocabulary)
+        vocabulary = count_vocabulary(config.sources, config.vocabulary, shards)
         publish_bytes(str(path), json.dumps(vocabulary.characters).encode())
     kind: Any = config.kind
     trainer = PaperTrainer(
@@ -181,7 +190,7 @@ def run(config: PaperConfig, trainer: PaperTrainer, pieces: list[Piece], options
         f"{len(trainer.vocabulary)} symbols, {config.batch} sequences of at most {config.length} characters per step",
         flush=True,
     )
-    stream = InBackground(text_batches, config.stream(trainer.vocabulary), trainer.block)
+    stream = InBackground(text_batches, config.stream(trainer.vocabulary, options.shards), trainer.block)
     batches = iter(stream)
     first = next(batches)  # the clock runs from the first batch on
     began = last_print = last_checkpoint = last_measured = time.monotonic()
@@ -277,6 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--config", required=True, help="JSON file, see PaperConfig")
     parser.add_argument("--run_dir", required=True, type=Path, help="checkpoints and the model go here")
     parser.add_argument("--name", help="the model's name (default: that of run_dir)")
+    parser.add_argument("--shards", help="shards of pipelines.make_training_shards, in place of the configured text")
     parser.add_argument("--language_model", help="for BID: the model directory of a UNI of the same text")
     parser.add_argument("--minutes", type=float, default=60, help="train for this long, then write the model")
     parser.add_argument("--million_characters", type=float, help="train on so many in all, in place of --minutes")
@@ -290,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = PaperConfig.read(options.config)
         options.run_dir.mkdir(parents=True, exist_ok=True)
-        trainer, language = start(config, options.run_dir, options.language_model)
+        trainer, language = start(config, options.run_dir, options.language_model, options.shards)
         pieces = held_out_pieces(
             options.benchmarks, trainer.vocabulary, config.kind == "uni", options.measured_sequences
         )

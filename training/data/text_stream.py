@@ -6,8 +6,9 @@ a word, and what follows it is a sequence too. The stream is a function of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from respace.gaps import Bits
 from respace.noise import NOISE_KINDS, Corrupted, Recipe, corrupt
 from respace.noise.recipe import CHARACTER_KINDS
 from training.data.corpora import Corpus, Source, block
+from training.data.shards import TrainingShards
 
 BLOCK_ROWS = 1024
 NO_SPACE_ERRORS: dict[str, Any] = {f"spaces_{kind}": 0.0 for kind in NOISE_KINDS if kind != "clean"}
@@ -54,7 +56,7 @@ class TextBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class TextStreamConfig:
-    """Where text comes from, and what is made of it."""
+    """Where text comes from, and what is made of it; from ``shards``, if given, its noise is in them already."""
 
     sources: tuple[Source, ...]
     recipe: Recipe
@@ -63,22 +65,35 @@ class TextStreamConfig:
     batch: int = 128
     length: int = 256
     seed: int = 1
+    shards: str | None = None
 
 
 def text_batches(config: TextStreamConfig, first_block: int = 0) -> Iterator[TextBatch]:
     """The endless stream, from the start of a block on."""
-    corpora = [Corpus(source) for source in config.sources]
-    weights = [source.weight for source in config.sources]
+    noisy_block = _blocks(config)
     vocabulary = Vocabulary(config.characters)
     number = first_block
     while True:
-        rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
-        noisy = corrupt([row.text for row in rows], [row.key for row in rows], config.recipe, config.seed)
+        noisy = noisy_block(number)
         pieces = cut(noisy, vocabulary, config.length, config.with_spaces)
         groups = group(pieces, config.batch, np.random.default_rng([config.seed, 3, number]))
         for at, members in enumerate(groups):
             yield pad([pieces[member] for member in members], number, at == len(groups) - 1)
         number += 1
+
+
+def _blocks(config: TextStreamConfig) -> Callable[[int], Corrupted]:
+    """What gives the rows of a block, by its number."""
+    if config.shards is not None:
+        return partial(TrainingShards(config.shards).block, rows=BLOCK_ROWS)
+    corpora = [Corpus(source) for source in config.sources]
+    weights = [source.weight for source in config.sources]
+
+    def inject(number: int) -> Corrupted:
+        rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
+        return corrupt([row.text for row in rows], [row.key for row in rows], config.recipe, config.seed)
+
+    return inject
 
 
 Piece = tuple[NDArray[np.int32], Bits]
