@@ -10,7 +10,7 @@ import numpy as np
 
 from respace import gaps
 from respace.gaps import Edit
-from respace.judgement import LeftAlone
+from respace.judgement import LeftAlone, join_stretches, within
 from respace.repairer import Repair, Repairer
 from transforms.dead_letters import DeadLetter
 from transforms.provenance import character_positions
@@ -160,15 +160,7 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         else:
             pieces.append(text[start:stop])
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
-        left_alone.extend(
-            LeftAlone(
-                one.reason,
-                max(one.start, int(first)) + gap_offset - int(first),
-                min(one.stop, int(last)) + gap_offset - int(first),
-            )
-            for one in repair.left_alone
-            if one.start < last and one.stop > first
-        )
+        join_stretches(left_alone, within(repair.left_alone, int(first), int(last), gap_offset))
         gap_offset += int(last - first)
     return Repair("".join(pieces), edits, left_alone)
 
