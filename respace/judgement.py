@@ -3,7 +3,7 @@ all their spaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -94,6 +94,22 @@ class Judgement:
     def left_alone(self) -> list[LeftAlone]:
         """The stretches that were left alone, in order."""
         return list(_stretches(self.reasons))
+
+
+def within(stretches: Iterable[LeftAlone], first: int, last: int, offset: int) -> Iterator[LeftAlone]:
+    """What of the stretches lies in gaps ``first:last``, counted as if the first of these were number ``offset``."""
+    for one in stretches:
+        start, stop = max(one.start, first), min(one.stop, last)
+        if start < stop:
+            yield LeftAlone(one.reason, start - first + offset, stop - first + offset)
+
+
+def join_stretches(before: list[LeftAlone], after: Iterable[LeftAlone]) -> None:
+    """Appends stretches to those before them; one that was cut is made whole again."""
+    for one in after:
+        if before and before[-1].stop == one.start and before[-1].reason == one.reason:
+            one = LeftAlone(one.reason, before.pop().start, one.stop)
+        before.append(one)
 
 
 def _stretches(reasons: NDArray[np.uint8]) -> Iterator[LeftAlone]:

@@ -11,7 +11,7 @@ import numpy as np
 from respace import gaps
 from respace.batching import by_size
 from respace.gaps import Edit
-from respace.judgement import LeftAlone
+from respace.judgement import LeftAlone, join_stretches, within
 from respace.repairer import Repair, Repairer
 from respace.windows import Window
 from transforms.formats.contract import Document, DocumentTooLarge, Outcome
@@ -21,8 +21,6 @@ from transforms.shards.dead_letters import DeadLetter
 _LOG = logging.getLogger(__name__)
 # A text longer than this is repaired in segments of this size: what is held beside the text itself stays small.
 SEGMENT_LENGTH = 1 << 21
-# A cut divides at most so many stretches that are left alone, one for each reason.
-_REASONS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -117,22 +115,9 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         else:
             pieces.append(read[keep_start:keep_stop])
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
-        for one in repair.left_alone:
-            if one.start < last and one.stop > first:
-                start, stop = max(one.start, int(first)) - int(first), min(one.stop, int(last)) - int(first)
-                _add_stretch(left_alone, LeftAlone(one.reason, start + gap_offset, stop + gap_offset))
+        join_stretches(left_alone, within(repair.left_alone, int(first), int(last), gap_offset))
         gap_offset += int(last - first)
     return Repair("".join(pieces), edits, left_alone)
-
-
-def _add_stretch(stretches: list[LeftAlone], new: LeftAlone) -> None:
-    """Adds a stretch; one that a cut divided becomes one again."""
-    for place in range(len(stretches) - 1, max(-1, len(stretches) - _REASONS_AT_ONCE - 1), -1):
-        known = stretches[place]
-        if known.reason == new.reason and known.stop == new.start:
-            stretches[place] = LeftAlone(known.reason, known.start, new.stop)
-            return
-    stretches.append(new)
 
 
 def text_windows(text: str, length: int, context: int) -> Iterator[Window]:
