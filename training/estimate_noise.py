@@ -23,7 +23,7 @@ from respace.benchmarks import read_lines, read_sequences
 from respace.noise import held_out
 from respace.noise.confusions import Confusion, read_confusions
 from respace.noise.errors import ErrorCounts, count_errors
-from respace.noise.estimate import fit_gap_model, ocr_parameters
+from respace.noise.estimate import estimate_ocr, fit_gap_model
 from respace.noise.parameters import GAP_MODEL_FILE, OCR_FILE, write_json
 
 
@@ -72,7 +72,7 @@ def estimate(options: argparse.Namespace) -> None:
         counts = count_errors(pairs)
         print(summary(counts))
         more: list[Confusion] = [confusion for path in options.confusions for confusion in read_confusions(path)]
-        parameters = ocr_parameters(counts, more, texts, most_frequent=options.most_frequent)
+        parameters = estimate_ocr(counts, more, texts, most_frequent=options.most_frequent)
         written = write_json(options.output, OCR_FILE, parameters.to_json())
         print(f"{written}: {len(parameters.confusions)} confusions, {written.stat().st_size / 1000:.0f} KB")
     if gap_pairs:

@@ -26,8 +26,8 @@ from respace.storage.publish import publish, publish_table
 from respace.wikipedia.dumps import (
     BadDump,
     BadPage,
+    DumpLimits,
     DumpRange,
-    Limits,
     Page,
     check_head,
     pages,
@@ -91,7 +91,7 @@ def range_fingerprint(shard: DumpShard) -> dict[str, str | int | float | bool | 
     return {**input_fingerprint(shard.file), "range start": shard.part.start, "range stop": shard.part.stop}
 
 
-def articles(stream: BinaryIO, part: DumpRange, limits: Limits, counts: Counter[str]) -> Iterator[Page | BadPage]:
+def articles(stream: BinaryIO, part: DumpRange, limits: DumpLimits, counts: Counter[str]) -> Iterator[Page | BadPage]:
     """The articles of a range; redirects, other namespaces and pages that are not wikitext are counted and skipped."""
     for page in pages(stream, part, limits):
         counts["pages"] += 1
@@ -120,7 +120,7 @@ class TakeCensus:
     output: str
     seed: int
     held_out: int
-    limits: Limits = field(default_factory=Limits)
+    limits: DumpLimits = field(default_factory=DumpLimits)
 
     rules: ClassVar[int] = 1
 
@@ -159,7 +159,7 @@ class ExtractSentences:
     output: str
     seed: int
     splits: Splits
-    limits: Limits = field(default_factory=Limits)
+    limits: DumpLimits = field(default_factory=DumpLimits)
     seconds_per_article: float = _SECONDS_PER_ARTICLE
 
     rules: ClassVar[int] = 1

@@ -113,7 +113,7 @@ def convert(
 
 
 @dataclass(frozen=True)
-class Document:
+class LatexProject:
     """The files of a document, small enough to be sent to another process: its own, and those it reads from others."""
 
     files: Mapping[str, str]
@@ -121,7 +121,7 @@ class Document:
     seconds: float = 60.0
 
     @classmethod
-    def gather(cls, files: Mapping[str, str], library: Mapping[str, str], seconds: float = 60.0) -> Document:
+    def gather(cls, files: Mapping[str, str], library: Mapping[str, str], seconds: float = 60.0) -> LatexProject:
         """Takes along the files of a library that the document's files read, directly or through others."""
         known = {**library, **files}
         needed: dict[str, str] = {}
@@ -137,7 +137,7 @@ class Document:
         return cls(files, needed, seconds)
 
 
-def convert_document(document: Document) -> Converted:
+def convert_document(document: LatexProject) -> Converted:
     """The running text of all of a document's main files, in the order of their names.
 
     Raises:

@@ -41,7 +41,7 @@ def read_confusions(path: str | Path) -> list[Confusion]:
     return confusions
 
 
-def pack(codes: Sequence[int]) -> int:
+def as_number(codes: Sequence[int]) -> int:
     """Up to three code points as one number; no two strings give the same."""
     packed = 0
     for code in codes:
@@ -63,7 +63,7 @@ class ConfusionTable:
         # What is not in the sample of ordinary text is rarer than its rarest member.
         rarest = min(occurrences.values(), default=1.0)
         total = sum(c.frequency for c in usable)
-        usable.sort(key=lambda c: (pack(tuple(map(ord, c.correct))), c.wrong))
+        usable.sort(key=lambda c: (as_number(tuple(map(ord, c.correct))), c.wrong))
         share = np.array([c.frequency / total for c in usable])
         frequency = np.array([occurrences.get(c.correct, rarest) if c.correct else 1.0 for c in usable])
         weights = np.minimum(share / frequency, _HEAVIEST)
@@ -72,7 +72,7 @@ class ConfusionTable:
             w * (occurrences.get(c.correct, 0.0) if c.correct else 1.0) for w, c in zip(weights, usable, strict=True)
         )
         self._limits = np.cumsum(weights)
-        sides = np.array([pack(tuple(map(ord, c.correct))) for c in usable], dtype=np.int64)
+        sides = np.array([as_number(tuple(map(ord, c.correct))) for c in usable], dtype=np.int64)
         self._sides, first = np.unique(sides, return_index=True)
         before = np.append(0.0, self._limits)
         self._low = before[first]

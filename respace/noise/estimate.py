@@ -55,7 +55,7 @@ def occurrences(texts: Iterable[str], sides: Iterable[str]) -> dict[str, float]:
     return {side: counts[side] / total for side in sorted(wanted) if counts[side]}
 
 
-def ocr_parameters(
+def estimate_ocr(
     counts: ErrorCounts, more_confusions: Iterable[Confusion], texts: Iterable[str], *, most_frequent: int = 4000
 ) -> OcrParameters:
     """The error model of these counts.

@@ -34,7 +34,7 @@ class BadDump(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class DumpLimits:
     """What a dump may ask of us. The longest real article has about 2 MB; dumps compress 4 to 30 times."""
 
     page_bytes: int = 32 << 20
@@ -115,7 +115,7 @@ def check_head(file: BinaryIO) -> None:
     Raises:
         BadDump: not a MediaWiki export, or one with a document type definition.
     """
-    for chunk, _ in _chunks(file, DumpRange(0, 1 << 62), Limits()):
+    for chunk, _ in _chunks(file, DumpRange(0, 1 << 62), DumpLimits()):
         if _DEFINITIONS.search(chunk):
             raise BadDump("it has a document type definition (<!DOCTYPE or <!ENTITY), which a MediaWiki dump never has")
         if b"<mediawiki" not in chunk and _PAGE_START not in chunk:
@@ -124,23 +124,23 @@ def check_head(file: BinaryIO) -> None:
     raise BadDump("it is empty: expected a pages-articles dump, XML or bz2 of it")
 
 
-def pages(file: BinaryIO, part: DumpRange, limits: Limits | None = None) -> Iterator[Page | BadPage]:
+def pages(file: BinaryIO, part: DumpRange, limits: DumpLimits | None = None) -> Iterator[Page | BadPage]:
     """The pages that begin in a range of a dump, in order.
 
     Args:
         file: the whole dump, seekable.
         part: the range to read. Pages that begin in it are read to their end, even beyond it.
-        limits: see `Limits`.
+        limits: see `DumpLimits`.
 
     Raises:
         BadDump: the file ends inside a stream or a page, is not a dump, or breaks the limits.
     """
-    limits = limits or Limits()
+    limits = limits or DumpLimits()
     for element in _page_elements(_chunks(file, part, limits), limits.page_bytes):
         yield element if isinstance(element, BadPage) else parse_page(element)
 
 
-def _chunks(file: BinaryIO, part: DumpRange, limits: Limits) -> Iterator[tuple[bytes, bool]]:
+def _chunks(file: BinaryIO, part: DumpRange, limits: DumpLimits) -> Iterator[tuple[bytes, bool]]:
     """Decompressed bytes from the beginning of a range on, and for each chunk whether the range owns it."""
     file.seek(0)
     compressed = file.read(3) == b"BZh"
@@ -160,7 +160,7 @@ def _plain_chunks(file: BinaryIO, part: DumpRange) -> Iterator[tuple[bytes, bool
         position += len(data)
 
 
-def _bz2_chunks(file: BinaryIO, part: DumpRange, limits: Limits) -> Iterator[tuple[bytes, bool]]:
+def _bz2_chunks(file: BinaryIO, part: DumpRange, limits: DumpLimits) -> Iterator[tuple[bytes, bool]]:
     stream_start = _find_stream(file, part)
     if stream_start is None:
         return

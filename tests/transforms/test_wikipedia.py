@@ -10,7 +10,7 @@ import pytest
 
 from respace.splits import Splits
 from respace.storage.files import describe
-from respace.wikipedia.dumps import DumpRange, Limits, Page
+from respace.wikipedia.dumps import DumpLimits, DumpRange, Page
 from respace.wikipedia.sentences import clean_sentences
 from tests.shared_data import SHARED
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
@@ -28,7 +28,7 @@ def real() -> tuple[dict[str, list[str]], Counter[str]]:
     found = {}
     for dump in sorted(DUMPS.glob("*.xml.bz2")):
         with open(dump, "rb") as stream:
-            for page in articles(stream, DumpRange(0, dump.stat().st_size), Limits(), counts):
+            for page in articles(stream, DumpRange(0, dump.stat().st_size), DumpLimits(), counts):
                 assert isinstance(page, Page)
                 found[page.title], dropped = clean_sentences(page.wikitext)
                 counts.update(dropped)

@@ -19,7 +19,7 @@ from respace.gaps import edits, split
 from respace.latex.marks import Labels, as_wildcards
 from respace.latex.matching import GroundTruth, Match
 from respace.latex.pdf_text import is_prose, paragraphs
-from respace.latex.project import Converted, Document, convert_document
+from respace.latex.project import Converted, LatexProject, convert_document
 from respace.latex.quality import reason_against
 from respace.storage.errors import BadFile
 from respace.storage.files import join_url
@@ -140,7 +140,7 @@ class MatchDocuments:
 
     def _convert(self, document: LatexDocument) -> Converted:
         # The converter has its own clock, which says what went wrong; the process is killed if that does not tick.
-        inner = Document.gather(document.files, document.library, 0.8 * self.latex_seconds)
+        inner = LatexProject.gather(document.files, document.library, 0.8 * self.latex_seconds)
         return _killable_converter(self.latex_seconds, self.latex_memory_bytes)(inner)
 
     def _pairs(
@@ -183,7 +183,7 @@ class MatchDocuments:
 
 
 @lru_cache(maxsize=1)
-def _killable_converter(seconds: float, memory_bytes: int) -> KillableFunction[Document, Converted]:
+def _killable_converter(seconds: float, memory_bytes: int) -> KillableFunction[LatexProject, Converted]:
     """One converter process for all shards of this process; it ends with it."""
     return KillableFunction(convert_document, seconds=seconds, memory_bytes=memory_bytes)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from respace.latex.project import Document, convert, convert_document, decode, find_file, main_files
+from respace.latex.project import LatexProject, convert, convert_document, decode, find_file, main_files
 from respace.latex.reader import Budget, LatexLimitError
 
 PIECES = [
@@ -57,7 +57,7 @@ def test_a_library_gives_macros() -> None:
 
 def test_a_document_takes_along_only_what_it_reads() -> None:
     library = {"a.tex": r"\input{b}", "b.tex": "B.", "other.tex": "x" * 100}
-    document = Document.gather({"main.tex": r"\input{a} Text."}, library)
+    document = LatexProject.gather({"main.tex": r"\input{a} Text."}, library)
     assert sorted(document.library) == ["a.tex", "b.tex"]
     assert [paragraph.text for paragraph in convert_document(document).paragraphs] == ["B. Text."]
 
@@ -99,7 +99,7 @@ def test_nothing_breaks_the_converter(pieces: list[str]) -> None:
 @pytest.mark.parametrize("piece", [r"\input[", r"\input{", r"\input ", "\\", "%", "{", "$", r"\begin{", "[", r"\def\x"])
 def test_hostile_repetition_ends(piece: str) -> None:
     started = time.process_time()
-    document = Document.gather({"main.tex": piece * 30_000}, {})
+    document = LatexProject.gather({"main.tex": piece * 30_000}, {})
     with suppress(LatexLimitError):
-        convert_document(Document(document.files, document.library, seconds=1))
+        convert_document(LatexProject(document.files, document.library, seconds=1))
     assert time.process_time() - started < 5

@@ -11,7 +11,7 @@ from respace.gaps import code_points
 from respace.noise.alignment import Difference, differences
 from respace.noise.confusions import Confusion
 from respace.noise.errors import Span, count_errors
-from respace.noise.estimate import insertion_factors, occurrences, ocr_parameters
+from respace.noise.estimate import estimate_ocr, insertion_factors, occurrences
 from respace.noise.parameters import OcrParameters
 
 
@@ -101,7 +101,7 @@ def test_occurrences_do_not_cross_spaces() -> None:
 
 def test_parameters_survive_their_file_and_join_confusions() -> None:
     counts = count_errors([("tlle m an", "the man"), ("com-puter", "computer")])
-    made = ocr_parameters(counts, [Confusion("h", "ll", 4), Confusion("e", "c", 2)], ["the man"], most_frequent=1)
+    made = estimate_ocr(counts, [Confusion("h", "ll", 4), Confusion("e", "c", 2)], ["the man"], most_frequent=1)
     assert made.confusions == (Confusion("h", "ll", 5),)
     assert made.hyphen_forms == (1, 0, 0)
     again = OcrParameters.from_json(made.to_json())

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from respace.wikipedia.dumps import (
     BadDump,
     BadPage,
+    DumpLimits,
     DumpRange,
-    Limits,
     Page,
     check_head,
     pages,
@@ -148,14 +148,14 @@ def test_bomb_is_stopped() -> None:
 def test_bomb_inside_a_page_is_stopped() -> None:
     bomb = bz2.compress(HEAD + page_xml(1, "a" * (80 << 20)) + TAIL)
     with pytest.raises(BadDump, match="grows more than 250 times"):
-        list(pages(io.BytesIO(bomb), DumpRange(0, len(bomb)), Limits(page_bytes=1 << 20)))
+        list(pages(io.BytesIO(bomb), DumpRange(0, len(bomb)), DumpLimits(page_bytes=1 << 20)))
 
 
 @pytest.mark.parametrize("compress", [bytes, bz2.compress])
 def test_oversized_page_is_skipped_and_named(compress) -> None:  # type: ignore[no-untyped-def]
     noise = random.Random(0).randbytes(3 << 20).hex()
     data = compress(HEAD + page_xml(1) + page_xml(2, noise) + page_xml(3) + TAIL)
-    one, two, three = pages(io.BytesIO(data), DumpRange(0, len(data)), Limits(page_bytes=1 << 20))
+    one, two, three = pages(io.BytesIO(data), DumpRange(0, len(data)), DumpLimits(page_bytes=1 << 20))
     assert isinstance(one, Page)
     assert isinstance(two, BadPage)
     assert "the limit is 1048576" in two.reason
@@ -168,9 +168,9 @@ def test_oversized_page_that_ends_beyond_the_range() -> None:
     noise = random.Random(0).randbytes(3 << 20).hex()
     data = HEAD + page_xml(1) + page_xml(2, noise) + page_xml(3) + TAIL
     cut = len(data) // 2
-    first = list(pages(io.BytesIO(data), DumpRange(0, cut), Limits(page_bytes=1 << 20)))
+    first = list(pages(io.BytesIO(data), DumpRange(0, cut), DumpLimits(page_bytes=1 << 20)))
     assert [type(page) for page in first] == [Page, BadPage]
-    second = list(pages(io.BytesIO(data), DumpRange(cut, len(data)), Limits(page_bytes=1 << 20)))
+    second = list(pages(io.BytesIO(data), DumpRange(cut, len(data)), DumpLimits(page_bytes=1 << 20)))
     assert [page.id for page in second if isinstance(page, Page)] == [3]
 
 
