@@ -21,6 +21,7 @@ from transforms.revert import RevertWork
 from transforms.shard_format import SUFFIXES, FormatOptions
 
 RAW_LINES = [
+    b"one ofthe x lines of plain text",
     b'{"text": "one\\u00a0ofthe\\u0009x\\tx", "n": 1.0}',
     b"not json",
     b"",
