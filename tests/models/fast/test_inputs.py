@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -39,7 +39,7 @@ def by_hand(characters: np.ndarray, bits: np.ndarray, odds: np.ndarray) -> np.nd
     """Gap by gap, with slices instead of running sums."""
     out = np.zeros((len(characters), 5))
     edges = [-1, *np.flatnonzero(characters == 0).tolist(), len(characters)]
-    for before, stop in itertools.pairwise(edges):
+    for before, stop in pairwise(edges):
         start = before + 1
         for at in range(start, stop):
             left = next((at - place for place in range(at - 1, start, -1) if bits[place]), at - start)

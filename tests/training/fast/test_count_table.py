@@ -13,7 +13,7 @@ FEATURES = Features(ngrams=((3, 1 << 16),), straddles=(), word_rows=1 << 16)
 def test_counts_by_hand() -> None:
     table = count_table(FEATURES, 6, ["the cat the", "the"])
     characters, bits = gaps.split("the cat the")
-    rows = FEATURES(gaps.code_points(characters).astype(np.int32)[None], bits[None])[0]
+    rows = FEATURES(gaps.code_points(characters).astype(np.int32), bits)
     the = table[rows[0, 0]]
     assert the[-1] == pytest.approx(0.125 * np.log1p(3))
     # Three times "the", always with an edge before and after it, never with a space inside.

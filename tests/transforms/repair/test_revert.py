@@ -19,6 +19,7 @@ from transforms.formats.contract import FormatOptions
 from transforms.repair.revert import RevertWork
 
 RAW_LINES = [
+    b"one ofthe x lines of plain text",
     b'{"text": "one\\u00a0ofthe\\u0009x\\tx", "n": 1.0}',
     b"not json",
     b"",
