@@ -11,7 +11,7 @@ from models.files import ModelError, ModelFiles, UnknownModel, combined_sha256, 
 from models.identity import model_identity, penalties_in_force
 from models.paper.pruning import search_settings
 from models.tensorflow import import_tensorflow
-from respace.repairer import Method, check_penalties
+from respace.method import Method, check_penalties
 
 # Names that people say, and the model that is meant.
 ALIASES = {"fast": "default", "bid_plus_the_one": "bid_plus", "uni_plus_the_one": "uni_plus"}

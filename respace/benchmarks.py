@@ -15,9 +15,9 @@ import numpy as np
 from respace import gaps
 from respace.gaps import Bits
 from respace.judgement import Judgement, LineJudge
+from respace.method import GivenSequence, without_spaces
 from respace.noise import Recipe, corrupt, given_texts, true_texts
 from respace.noise.typos import Typo, codespell_typos, in_half, read_typos
-from respace.repairer import GivenSequence, without_spaces
 from respace.storage.errors import BadFile
 from respace.storage.files import file_size, filesystem, is_local, join_url, read_bytes
 

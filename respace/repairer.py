@@ -10,66 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from respace import gaps
+from respace.batching import by_size
 from respace.gaps import Bits, Codes, Edit
 from respace.judgement import Judgement, LeftAlone, LineJudge
+from respace.method import Decision, GivenSequence, Method
+from respace.windows import Window
 
-# A longer sequence of a benchmark that has no space lost them; a shorter one may be a heading of one word.
-LONGEST_WORD = 20
 # Longer texts are repaired piece by piece, so that memory does not grow with the document.
 PIECE_CHARACTERS = 1 << 18
 _HYPHENS = np.array([ord("-"), 0x00AD, 0x2010], dtype=np.uint32)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenSequence:
-    """What a method repairs.
-
-    Attributes:
-        characters: code points.
-        bits: the given gap bits.
-        lost: gaps of lines that lost all their spaces: nothing speaks for their bits, so no penalties there.
-        caution: evidence, in logits, that an edit of each gap needs beyond the penalties; infinite where it must stay.
-        line_starts: which characters begin a line, if it has several.
-    """
-
-    characters: Codes
-    bits: Bits
-    lost: Bits | None = None
-    caution: NDArray[np.float32] | None = None
-    line_starts: Bits | None = None
-
-    @property
-    def lost_all_spaces(self) -> bool:
-        """For methods that know one pair of penalties: whether most of the sequence lost its spaces."""
-        return self.lost is not None and 2 * int(np.count_nonzero(self.lost)) > len(self.bits)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What a method decides: the gap bits, and for each gap the probability that its bit is right."""
-
-    bits: Bits
-    confidence: NDArray[np.float32]
-
-
-class Method(Protocol):
-    """A way to repair spaces: FAST, the paper's searches, the baselines. All of them are called this way."""
-
-    @property
-    def identity(self) -> str:
-        """Name, settings and, for models, sha256: two methods with the same identity decide alike."""
-
-    @property
-    def context(self) -> int:
-        """How many characters on either side of a gap can matter for it."""
-
-    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +115,11 @@ class Repairer:
         plans = [_Plan(text, self) for text in texts]
         pieces = [(plan, piece) for plan in plans for piece in plan.pieces(self.method.context)]
         # Long texts are decided a few pieces at a time: what is held at once is bounded, not the text.
-        for batch in _batches(pieces, 4 * PIECE_CHARACTERS):
+        for batch in by_size(pieces, lambda one: one[1].stop - one[1].start, 4 * PIECE_CHARACTERS):
             decisions = self.method.decide([plan.given(piece) for plan, piece in batch])
             for (plan, piece), decision in zip(batch, decisions, strict=True):
                 plan.accept(piece, decision)
         return [plan.finish() for plan in plans]
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    start: int
-    stop: int
-    keep_start: int
-    keep_stop: int
 
 
 class _Plan:
@@ -196,20 +143,20 @@ class _Plan:
         self.after = self.before.copy()
         self.confidence: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
 
-    def pieces(self, context: int) -> Iterator[_Piece]:
+    def pieces(self, context: int) -> Iterator[Window]:
         length = len(self.characters)
         if length < 2:
             return
         for keep_start in range(0, length, PIECE_CHARACTERS):
             keep_stop = min(length, keep_start + PIECE_CHARACTERS)
-            yield _Piece(max(0, keep_start - context), min(length, keep_stop + context), keep_start, keep_stop)
+            yield Window(max(0, keep_start - context), min(length, keep_stop + context), keep_start, keep_stop)
 
-    def given(self, piece: _Piece) -> GivenSequence:
+    def given(self, piece: Window) -> GivenSequence:
         read = slice(piece.start, piece.stop)
         lost, caution = self.judgement.lost[read], self.judgement.caution[read]
         return GivenSequence(self.characters[read], self.given_bits[read], lost, caution, self.protected[read])
 
-    def accept(self, piece: _Piece, decision: Decision) -> None:
+    def accept(self, piece: Window, decision: Decision) -> None:
         inside = slice(piece.keep_start - piece.start, piece.keep_stop - piece.start)
         keep = slice(piece.keep_start, piece.keep_stop)
         stays = self.protected[keep] | ~is_evident(decision.confidence[inside], self.judgement.caution[keep])
@@ -243,35 +190,9 @@ def is_evident(confidence: NDArray[np.float32], caution: NDArray[np.float32]) ->
     return ~asked | (np.log(sure) - np.log1p(-sure) >= caution)
 
 
-def check_penalties(insertion_penalty: float | None, deletion_penalty: float | None) -> None:
-    """Raises ValueError unless both are numbers of at least 0, or left to the model."""
-    for option, penalty in (("insertion_penalty", insertion_penalty), ("deletion_penalty", deletion_penalty)):
-        if penalty is not None and not penalty >= 0:
-            raise ValueError(f"{option} {penalty:g}: expected a number of at least 0")
-
-
 def check_characters(characters: Codes, bits: Bits, repaired: str) -> None:
     """The invariant, checked on every document: repair changes gap bits and nothing else."""
     codes = gaps.code_points(repaired)
     positions = np.flatnonzero(~gaps.is_space(codes))
     if not np.array_equal(codes[positions], characters) or not np.array_equal(gaps.gap_bits(positions), bits):
         raise CharactersChanged("the repaired text differs from the original in more than the decided spaces")
-
-
-def without_spaces(bits: Bits) -> Bits:
-    """Gaps without penalties, as the paper has it: all of a sequence that has no space and is longer than a word."""
-    lost = not np.any(bits) and len(bits) > LONGEST_WORD
-    return np.full(len(bits), lost, dtype=bool)
-
-
-def _batches(pieces: list[tuple[_Plan, _Piece]], characters: int) -> Iterator[list[tuple[_Plan, _Piece]]]:
-    batch: list[tuple[_Plan, _Piece]] = []
-    size = 0
-    for plan, piece in pieces:
-        if batch and size + piece.stop - piece.start > characters:
-            yield batch
-            batch, size = [], 0
-        batch.append((plan, piece))
-        size += piece.stop - piece.start
-    if batch:
-        yield batch

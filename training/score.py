@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from respace.benchmarks import Benchmark, read_benchmarks
 from respace.judgement import LineJudge
+from respace.method import decided_bits
 from respace.metrics import Score, score_bits
 from training.penalties import Penalties, accuracy_grid, best
 
@@ -107,8 +108,7 @@ def _grid(benchmark: Benchmark, logits: Logits) -> NDArray[np.float64]:
 def score_logits(benchmark: Benchmark, logits: Logits, penalties: Penalties) -> Score:
     total = Score()
     for given, true, values in zip(benchmark.given, benchmark.true, logits, strict=True):
-        charged = 1.0 if given.lost is None else (~given.lost).astype(np.float32)
-        bits = np.where(given.bits, values >= -penalties.deletion * charged, values > penalties.insertion * charged)
+        bits = decided_bits(given, values, penalties.insertion, penalties.deletion)
         bits[:1] = False
         total += score_bits(given.bits, true, bits)
     return total

@@ -16,8 +16,8 @@ from typing import ClassVar
 from models.methods import fitted_penalties, load_method, method_identity
 from respace import gaps
 from respace.benchmarks import CORRECT, CORRUPT, find_benchmarks, make_benchmark, read_lines
+from respace.method import Method
 from respace.metrics import Counts, Score, score_bits
-from respace.repairer import Method
 from respace.storage.errors import BadFile
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes

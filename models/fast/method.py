@@ -15,7 +15,7 @@ from models.fast.model import FastModel
 from models.fast.network import FastConfig
 from models.files import ModelFiles, load_model
 from respace.gaps import Bits
-from respace.repairer import Decision, GivenSequence, check_penalties
+from respace.method import Decision, GivenSequence, check_penalties, decided_bits
 
 # Errors come in company: where others are evident, in logits and within so many characters, each of up to two of them
 # takes the place of so much evidence for one more.
@@ -95,10 +95,7 @@ class FastMethod:
         ]
 
     def _decide(self, sequence: GivenSequence, values: NDArray[np.float32]) -> Decision:
-        charged = 1.0 if sequence.lost is None else (~sequence.lost).astype(np.float32)
         judged = judged_logits(sequence, values)
-        bits = np.where(
-            sequence.bits, judged >= -self.deletion_penalty * charged, judged > self.insertion_penalty * charged
-        )
+        bits = decided_bits(sequence, judged, self.insertion_penalty, self.deletion_penalty)
         confidence = 1 / (1 + np.exp(np.where(bits, -values, values)))
         return Decision(bits, confidence.astype(np.float32))

@@ -15,7 +15,7 @@ from models.fast.joint import LONGEST_STRETCH, JointWeights, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.network import LENGTH_STEP, FastConfig, dense_shapes, logits
 from models.files import ModelError, Weights
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from respace.windows import Window, windows
 
 # Shapes of inference: long windows waste little on context, and batches of this size stay in the processor's cache.

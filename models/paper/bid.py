@@ -21,7 +21,7 @@ from models.files import Weights
 from models.paper import lstm
 from models.paper.lstm import NetworkSize, Shapes, Tensors
 from models.paper.vocabulary import Vocabulary
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 
 FORWARD, BACKWARD, DENSE, OUT = "bid/forward_lstm", "bid/backward_lstm", "bid/dense", "bid/out"
 

@@ -24,7 +24,7 @@ from models.paper.lstm import NetworkSize
 from models.paper.pruning import DEFAULT_BEAMS, FULL_SEARCH, Pruning, search_settings
 from models.paper.uni import UniModel
 from models.paper.vocabulary import Vocabulary
-from respace.repairer import Decision, GivenSequence, check_penalties
+from respace.method import Decision, GivenSequence, check_penalties
 
 BATCH_SEQUENCES = 64
 

@@ -15,7 +15,7 @@ from models.words.viterbi import WordSearch
 from respace import gaps
 from respace.batching import by_size
 from respace.gaps import Bits, Codes
-from respace.repairer import Decision, GivenSequence
+from respace.method import Decision, GivenSequence
 
 _CHARACTERS_AT_ONCE = 1 << 16
 # What stands before a word without a space: a space between two words goes before it.

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pipelines.evaluate import PAPER_METHODS, cut_slices, format_tables, main
+from respace.method import Decision, GivenSequence, Method
 from respace.metrics import Counts, Score
-from respace.repairer import Decision, GivenSequence, Method
 from transforms.evaluation import describe_benchmarks, to_counts
 
 

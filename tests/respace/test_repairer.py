@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from respace import Repairer, gaps, repairer
 from respace.gaps import Bits, Codes
 from respace.judgement import LeftAlone, LineVerdicts
-from respace.repairer import Decision, GivenSequence
+from respace.method import Decision, GivenSequence
 
 
 class SpaceBeforeCapitals:

@@ -17,7 +17,8 @@ from models.words.baselines import DynamicProgramming, Greedy
 from models.words.counts import WordCounts, from_logs, load_word_counts, to_logs, word_hashes
 from models.words.viterbi import WordSearch
 from respace import gaps
-from respace.repairer import GivenSequence, Repairer
+from respace.method import GivenSequence
+from respace.repairer import Repairer
 from training.count_words import count, main, units_of
 
 TEXTS = [

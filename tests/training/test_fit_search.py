@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from respace.benchmarks import Benchmark
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from training.fit_search import Measured, fit
 from training.penalties import Penalties
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from respace import Repairer
-from respace.repairer import Decision, GivenSequence
+from respace.method import Decision, GivenSequence
 from training.data.held_out import kept_for_measuring
 from training.harm import changed_lines, measure, read_kinds, read_must_stay
 

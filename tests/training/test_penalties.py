@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from respace.benchmarks import Benchmark
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from training.penalties import GRID, Penalties, accuracy_grid, best, least_of_best
 from training.score import score_logits
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from respace import gaps
-from respace.repairer import Decision, GivenSequence
+from respace.method import Decision, GivenSequence
 
 SPLIT_AFTER = "of"
 SPLIT = "ofthe"

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from models.fast.joint import JointWeights
 from models.fast.model import FastModel
 from respace.gaps import Bits
+from respace.method import GivenSequence
 from respace.noise import Corrupted, Recipe, corrupt
-from respace.repairer import GivenSequence
 from training.data.corpora import Corpus, Source
 
 LETTERS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)

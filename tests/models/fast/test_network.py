@@ -8,7 +8,7 @@ from models.fast.method import FastMethod, in_company
 from models.fast.model import FastModel, quantise_table
 from models.files import ModelError
 from respace import Repairer, gaps
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from tests.models.tiny import TINY, tiny_model, tiny_weights
 
 TEXT = "Characters move, spaces do not: 12 of 35 lines were cut anew. " * 40

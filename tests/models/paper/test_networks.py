@@ -12,7 +12,7 @@ from models.paper.lstm import SIZES, NetworkSize, initial_weights, parameters
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
 from respace.gaps import code_points
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from tests.models.paper.reference_search import LanguageModel
 
 VOCABULARY = Vocabulary(" abcdefgh")

@@ -21,7 +21,8 @@ from models.paper.search import SearchMethod, load_networks
 from models.paper.uni import UniModel, uni_shapes
 from models.paper.vocabulary import Vocabulary
 from respace import gaps
-from respace.repairer import GivenSequence, Repairer, without_spaces
+from respace.method import GivenSequence, without_spaces
+from respace.repairer import Repairer
 from tests.models.paper.reference_search import LanguageModel
 from training.data.text_stream import pad, with_blanks
 from training.paper.trainer import PaperTrainer

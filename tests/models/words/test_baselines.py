@@ -9,7 +9,8 @@ from models.files import ModelError
 from models.methods import BASELINES, load_method, method_identity, method_names
 from models.words.baselines import DoNothing, WordSegment, space_between
 from respace import gaps
-from respace.repairer import GivenSequence, Repairer
+from respace.method import GivenSequence
+from respace.repairer import Repairer
 
 
 def given(text: str) -> GivenSequence:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from respace.repairer import GivenSequence
+from respace.method import GivenSequence
 from respace.storage.errors import UserError
 from tests.transforms import rule_method
 from tests.transforms.corpora import manifest, repair, tree, whole_files, work, write_parquet

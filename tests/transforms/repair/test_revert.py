@@ -27,7 +27,6 @@ RAW_LINES = [
     b'{"text": null}',
     b'{"text": "why? \xff"}',
     b'{"other": 1}',
-    b"a plain line ofthe text",
     b'{"text": "last ofthe"}',
 ]
 
