@@ -10,7 +10,6 @@ This is the only way a graph runs. Every job reads::
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,13 +127,13 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
     handle_bad_files(options, list(plan.bad_files.values()))
     pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
     forget_failures(options.output, [*plan.pieces, *(piece.name for piece in pieces)])
-    started = time.monotonic()
+    seconds = 0.0
     if pieces:
         if not stage.in_place:
             _forget_old(options, stage, plan.resume)
         print(f"{stage.title}: {len(plan.pieces)} to do, {len(plan.resume.done)} done", file=sys.stderr)
-        _run(options, stage, pieces)
-    return _finished(options, plan, time.monotonic() - started)
+        seconds = _run(options, stage, pieces)
+    return _finished(options, plan, seconds)
 
 
 def is_complete(options: JobOptions, stage: Stage) -> bool:
@@ -200,8 +199,8 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
     )
 
 
-def _run(options: JobOptions, stage: Stage, pieces: Sequence[Shard]) -> None:
-    """The graph."""
+def _run(options: JobOptions, stage: Stage, pieces: Sequence[Shard]) -> float:
+    """The graph; how many seconds it took."""
     import apache_beam as beam
 
     from transforms.shards.each_shard import EachShard
@@ -211,10 +210,11 @@ def _run(options: JobOptions, stage: Stage, pieces: Sequence[Shard]) -> None:
         stage.work, workers=min(options.workers, len(pieces)), stop_at_bad_file=options.on_bad_file == "error"
     )
     with (
-        ProgressLine(len(pieces), sum(piece.size for piece in pieces)),
+        ProgressLine(len(pieces), sum(piece.size for piece in pieces)) as line,
         beam.Pipeline(options=pipeline_options(options)) as pipeline,
     ):
         _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+    return line.seconds
 
 
 def _finished(options: JobOptions, plan: StagePlan, seconds: float) -> StageResult:
