@@ -38,8 +38,9 @@ def main() -> None:
     from respace.benchmarks import read_benchmarks
     from training.data.background import InBackground
     from training.data.stream import batches
+    from training.fast.config import TrainConfig
+    from training.fast.trainer import FastTrainer
     from training.score import score_fast
-    from training.train_fast import TrainConfig, Trainer
 
     features = Features(ngrams=((3, 1 << 16), (5, 1 << 18), (8, 1 << 18)), straddles=((2, 1 << 16),), word_rows=1 << 18)
     network = FastConfig(features=features, hidden=96, dilations=(1, 2, 4, 8))
@@ -49,7 +50,7 @@ def main() -> None:
     without = tuple(source for source in config.sources if source.path != arguments.latex)
     for name, sources in (("with LaTeX text", config.sources), ("without it", without)):
         its_config = replace(config, sources=sources)
-        trainer = Trainer(its_config, np.zeros((features.rows, network.row_width), np.float32), dictionary)
+        trainer = FastTrainer(its_config, np.zeros((features.rows, network.row_width), np.float32), dictionary)
         stream = InBackground(batches, its_config.stream(dictionary))
         for step, batch in enumerate(islice(stream, arguments.steps)):
             loss = trainer.train(batch, min(1.0, 3 * (1 - step / arguments.steps)))

@@ -17,11 +17,9 @@ import argparse
 import dataclasses
 import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +27,7 @@ import numpy as np
 
 from respace.noise import Recipe
 from respace.storage.publish import publish_bytes
+from training.loop import add_schedule_options, schedule_of, train
 from training.paper.card import card, describe
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 _KINDS = ("uni", "bid")
 _COUNTED_ROWS = 40_000  # of each source, for the vocabulary
-_PRINT_SECONDS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,41 +189,14 @@ def run(config: PaperConfig, trainer: PaperTrainer, pieces: list[Piece], options
         flush=True,
     )
     stream = InBackground(text_batches, config.stream(trainer.vocabulary, options.shards), trainer.block)
-    batches = iter(stream)
-    first = next(batches)  # the clock runs from the first batch on
-    began = last_print = last_checkpoint = last_measured = time.monotonic()
-    seconds_before, characters_then = trainer.seconds, trainer.characters
-    losses: list[Any] = []
     try:
-        for batch in chain([first], batches):
-            now = time.monotonic()
-            minutes = (now - began) / 60
-            if options.million_characters:
-                left = 1 - trainer.characters / (1e6 * options.million_characters)
-            else:
-                left = 1 - minutes / options.minutes
-            if left <= 0:
-                break
-            rate = min(1.0, max(0.02, left / options.decay_share)) if options.decay_share else 1.0
-            losses.append(trainer.train(batch, rate))
-            trainer.seconds = seconds_before + now - began
-            if now - last_print > _PRINT_SECONDS:
-                speed = (trainer.characters - characters_then) / (now - last_print) / 1e3
-                loss = float(np.mean([float(value) for value in losses]))
-                print(
-                    f"step {trainer.step}  {trainer.characters / 1e6:.2f} M characters  loss {loss:.4f}  "
-                    f"{speed:.2f} thousand characters/s  {minutes:.1f} min  rate {rate:.2f}",
-                    flush=True,
-                )
-                losses, last_print, characters_then = [], now, trainer.characters
-            # Between blocks, so that the stream can be taken up exactly there; not while the rate falls.
-            if batch.last_of_block and rate == 1 and now - last_checkpoint > 60 * options.checkpoint_minutes:
-                trainer.save(options.run_dir / "checkpoint.npz")
-                last_checkpoint = time.monotonic()
-            if pieces and now - last_measured > 60 * options.measure_minutes:
-                print(f"held out: {describe(trainer.measure(pieces))}", flush=True)
-                last_measured = last_print = time.monotonic()
-                characters_then = trainer.characters
+        train(
+            trainer,
+            stream,
+            schedule_of(options),
+            options.run_dir / "checkpoint.npz",
+            (lambda: print(f"held out: {describe(trainer.measure(pieces))}", flush=True)) if pieces else None,
+        )
     finally:
         stream.close()
 
@@ -288,11 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--name", help="the model's name (default: that of run_dir)")
     parser.add_argument("--shards", help="shards of pipelines.make_training_shards, in place of the configured text")
     parser.add_argument("--language_model", help="for BID: the model directory of a UNI of the same text")
-    parser.add_argument("--minutes", type=float, default=60, help="train for this long, then write the model")
-    parser.add_argument("--million_characters", type=float, help="train on so many in all, in place of --minutes")
-    parser.add_argument("--decay_share", type=float, default=0.3, help="the learning rate falls over this last part")
-    parser.add_argument("--checkpoint_minutes", type=float, default=5)
-    parser.add_argument("--measure_minutes", type=float, default=15)
+    add_schedule_options(parser)
     parser.add_argument("--benchmarks", help="directory of benchmarks to measure and to fit penalties on")
     parser.add_argument("--benchmark_sequences", type=int, default=1000, help="fit on the first so many of each")
     parser.add_argument("--measured_sequences", type=int, default=200, help="measure on the first so many of each")

@@ -31,6 +31,7 @@ from models.words.counts import (
     word_hashes,
 )
 from respace.gaps import Bits
+from respace.hashing import GOLDEN
 
 # Evidence from the letters alone, and with each given space (or none) counted as evidence for itself.
 KINDS = 2
@@ -51,7 +52,7 @@ _LARGEST_ODDS = 12.0
 _SCALE = 0.25
 _LOG_STEP = 16.0  # of `to_logs`
 _FILTER_BITS = 25
-_BASE, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)  # of `hash_step`
+_BASE, _MIX = GOLDEN, np.uint64(0xD6E8FEB86659FD93)  # of `hash_step`
 # Hashes are kept to so many bits: enough for a few million words and the questions that are asked of them.
 _KEY_BITS = 40
 _KEYS, _COUNTS, _TOTAL = "dictionary/keys", "dictionary/counts", "dictionary/total"

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from respace.gaps import Bits, Codes
+from respace.hashing import GOLDEN
 
 Rows = NDArray[np.int32]
 _Hashes = NDArray[np.uint64]
@@ -27,7 +28,7 @@ _Hashes = NDArray[np.uint64]
 # Parts of words are hashed up to this length: a bound on how far a decision can look.
 WORD_REACH = 16
 _CASE_MATTERS_UP_TO = 4
-_BASE = np.uint64(0x9E3779B97F4A7C15)
+_BASE = GOLDEN
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from models.fast.features import FOLD_DIGITS
 from models.files import ModelError, Weights
 from respace.gaps import Bits
+from respace.hashing import GOLDEN
 
 BOUNDARY, SPACE, OTHER = 0, 1, 2
 FIRST_SYMBOL = 3  # of the frequent characters
@@ -29,7 +30,7 @@ LOG_STEP = 16.0
 NEUTRAL = 128  # a context that leaves as much as shorter ones would
 UNSEEN = 16.0  # the cost of a symbol that was never seen
 _TABLE_CODES = 0x3000
-BASE = np.uint64(0x9E3779B97F4A7C15)
+BASE = GOLDEN
 _PREFIX = "language_model/"
 
 Symbols = NDArray[np.uint8]

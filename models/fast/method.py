@@ -14,6 +14,7 @@ from models.fast.joint import JointWeights
 from models.fast.model import FastModel
 from models.fast.network import FastConfig
 from models.files import ModelFiles, load_model
+from models.identity import model_identity, penalties_in_force
 from respace.gaps import Bits
 from respace.method import Decision, GivenSequence, check_penalties, decided_bits
 
@@ -22,7 +23,7 @@ from respace.method import Decision, GivenSequence, check_penalties, decided_bit
 EVIDENT, COMPANY_REACH, MOST_COMPANY, COMPANY_EVIDENCE = 5.0, 256, 2, 1.0
 
 
-def in_company(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
+def boost_near_errors(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Logits as penalties are to judge them: near evident errors, less evidence is needed for another one.
 
     What already speaks for the given bit still does; so clean text, where no error is evident, is left alone as before.
@@ -39,7 +40,7 @@ def in_company(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def judged_logits(sequence: GivenSequence, values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Logits as penalties are to judge them: in company, and with the caution that was asked for taken off."""
-    judged = in_company(sequence.bits, values)
+    judged = boost_near_errors(sequence.bits, values)
     if sequence.caution is None:
         return judged
     return (judged + np.where(sequence.bits, sequence.caution, -sequence.caution)).astype(np.float32)
@@ -64,7 +65,6 @@ class FastMethod:
     def from_files(
         cls, files: ModelFiles, insertion_penalty: float | None = None, deletion_penalty: float | None = None
     ) -> FastMethod:
-        fitted = files.config["penalties"]
         return cls(
             FastModel(
                 FastConfig.from_json(files.config["network"]),
@@ -73,16 +73,12 @@ class FastMethod:
             ),
             files.name,
             files.sha256,
-            fitted["insertion"] if insertion_penalty is None else insertion_penalty,
-            fitted["deletion"] if deletion_penalty is None else deletion_penalty,
+            *penalties_in_force(files.config, insertion_penalty, deletion_penalty),
         )
 
     @property
     def identity(self) -> str:
-        return (
-            f"{self.name}@{self.sha256[:16]} "
-            f"insertion_penalty={self.insertion_penalty:g} deletion_penalty={self.deletion_penalty:g}"
-        )
+        return model_identity(self.name, self.sha256, self.insertion_penalty, self.deletion_penalty)
 
     @property
     def context(self) -> int:

@@ -15,6 +15,7 @@ from models.fast.joint import LONGEST_STRETCH, JointWeights, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.network import LENGTH_STEP, FastConfig, dense_shapes, logits
 from models.files import ModelError, Weights
+from respace.batching import by_size
 from respace.method import GivenSequence
 from respace.windows import Window, windows
 
@@ -139,14 +140,7 @@ class FastModel:
     def inputs(self, sequences: Sequence[GivenSequence]) -> list[Inputs]:
         """What is read of whole sequences: windows would cut words, and runs of letters."""
         found: list[Inputs] = []
-        while len(found) < len(sequences):
-            group: list[GivenSequence] = []
-            size = 0
-            for sequence in sequences[len(found) :]:
-                if group and size + len(sequence.bits) > _INPUT_CHARACTERS:
-                    break
-                group.append(sequence)
-                size += len(sequence.bits) + 1
+        for group in by_size(sequences, lambda one: len(one.bits) + 1, _INPUT_CHARACTERS):
             together = inputs_of(
                 self.config.features,
                 self.dictionary,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -110,14 +109,6 @@ class Arithmetic:
 PLAIN = Arithmetic(tf.float32, lambda function: function)
 # Only convolutions outside XLA use bfloat16; all that lies between them is fused by XLA.
 MIXED = Arithmetic(tf.bfloat16, partial(tf.function, jit_compile=True))
-
-
-def has_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16 numbers itself; elsewhere they are far slower than 32-bit ones."""
-    try:
-        return "avx512_bf16" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
 
 
 def logits(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from models.files import ModelError, ModelFiles, Weights, load_model
 from respace.gaps import Bits, Codes, code_points
+from respace.hashing import GOLDEN
 
 LONGEST_WORD = 20
 NUMBER = "0"
@@ -28,7 +29,7 @@ WORDS_MODEL = "words"
 LETTER, DIGIT, OTHER = 0, 1, 2
 _TABLE = 0x3000
 _APOSTROPHES = np.array([ord("'"), 0x2019], dtype=np.uint32)
-_BASE = np.uint64(0x9E3779B97F4A7C15)
+_BASE = GOLDEN
 # Letters for words nobody has seen: a-z, A-Z, all others, and the edge of a word.
 OTHER_LETTER, EDGE, LETTERS = 52, 53, 54
 _LOG_STEP = 16.0

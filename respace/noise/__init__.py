@@ -59,7 +59,7 @@ def corrupt(texts: Sequence[str], keys: Sequence[str], recipe: Recipe, seed: int
     ocr = mixed | (character_kinds == CHARACTER_KINDS.index("ocr"))
     human = mixed | (character_kinds == CHARACTER_KINDS.index("human"))
     spans = characters.find_spans(rows, ocr | (kinds == spaces.SPANS), recipe)
-    text = characters.misread(rows, ocr, human, spans, recipe)
+    text = characters.corrupt_characters(rows, ocr, human, spans, recipe)
     return Corrupted(
         characters=text.rows.characters,
         true_bits=text.rows.bits,

@@ -50,7 +50,7 @@ class Misread:
     hyphen_spaces: Indices
 
 
-def misread(rows: Rows, ocr: Bits, human: Bits, spans: Spans, recipe: Recipe) -> Misread:
+def corrupt_characters(rows: Rows, ocr: Bits, human: Bits, spans: Spans, recipe: Recipe) -> Misread:
     """Injects the errors of OCR into the rows with ``ocr``, those of people into the rows with ``human``."""
     by_ocr = [_hyphens(rows, ocr, recipe), _confusions(rows, ocr, spans, recipe)]
     by_people = [_misspellings(rows, human, recipe), _random_letters(rows, human, recipe)]

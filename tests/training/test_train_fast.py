@@ -18,8 +18,10 @@ from models.files import load_model
 from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
 from training.data.corpora import Source
 from training.data.stream import batches
+from training.fast.config import TrainConfig
 from training.fast.count_table import count_table
-from training.train_fast import TrainConfig, Trainer, grown
+from training.fast.trainer import FastTrainer, grow_weights
+from training.train_fast import main
 
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly brew bitter coffee".split()
 
@@ -41,12 +43,12 @@ def config(tmp_path: Path, texts: list[str]) -> TrainConfig:
 def test_it_learns_and_goes_on_where_it_stopped(config: TrainConfig, texts: list[str], tmp_path: Path) -> None:
     table = count_table(TINY_FEATURES, TINY.row_width, texts)
     stream = list(islice(batches(config.stream(TINY_DICTIONARY)), 60))
-    straight = Trainer(config, table, TINY_DICTIONARY)
+    straight = FastTrainer(config, table, TINY_DICTIONARY)
     losses = [float(straight.train(batch, 1.0)) for batch in stream[:-1]]
     assert np.mean(losses[-10:]) < 0.6 * np.mean(losses[:5])
 
     straight.save(tmp_path / "checkpoint.npz")
-    resumed = Trainer(config, np.zeros_like(table), TINY_DICTIONARY)
+    resumed = FastTrainer(config, np.zeros_like(table), TINY_DICTIONARY)
     resumed.restore(tmp_path / "checkpoint.npz")
     assert (resumed.step, resumed.block, resumed.characters) == (straight.step, straight.block, straight.characters)
     for kind in ("dense", "averaged", "first", "second"):
@@ -62,13 +64,13 @@ def test_a_grown_network_begins_as_the_one_it_grew_from() -> None:
     weights = tiny_weights()
     larger = replace(TINY, dilations=(*TINY.dilations, 2), character_width=TINY.character_width + 1)
     shapes = dense_shapes(larger)
-    more = grown(shapes, weights, seed=1)
+    more = grow_weights(shapes, weights, seed=1)
     assert {name: array.shape for name, array in more.items()} == shapes
     assert np.abs(more["layer3/kernel"]).max() < 0.2
     assert not more["characters"][:, -1].any()
     assert np.array_equal(more["out/kernel"], weights["out/kernel"])
     with pytest.raises(ValueError, match="expected at most"):
-        grown(dense_shapes(replace(TINY, hidden=4)), weights, seed=1)
+        grow_weights(dense_shapes(replace(TINY, hidden=4)), weights, seed=1)
 
 
 @pytest.mark.slow
@@ -80,11 +82,39 @@ def test_the_command_trains_scores_and_writes_a_model(config: TrainConfig, tmp_p
     (benchmark / "corrupt.txt").write_text("the quickbrown fox\na la zy dog\n")
     (benchmark / "correct.txt").write_text("the quick brown fox\na lazy dog\n")
     command = [sys.executable, "-m", "training.train_fast", "--config", str(tmp_path / "config.json")]
-    command += ["--run_dir", str(tmp_path / "run"), "--minutes", "0.4", "--decay_minutes", "0.1"]
+    command += ["--run_dir", str(tmp_path / "run"), "--minutes", "0.4", "--decay_share", "0.25", "--name", "foxes"]
     command += ["--benchmarks", str(tmp_path / "benchmarks")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "wrote " in done.stdout
     files = load_model(str(tmp_path / "run" / "model"))
     assert files.config["training"]["history"][-1]["scores"].keys() == {"Foxes"}
+    assert files.name == "foxes"
     assert FastMethod.from_files(files).model.config == TINY
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("{", "is not valid JSON"),
+        ('{"sources": [], "learning_speed": 1}', "unknown entries learning_speed"),
+        ('{"seed": 1}', "no sources"),
+        ('{"sources": [{"path": "nowhere.parquet"}]}', "nowhere.parquet"),
+    ],
+)
+def test_a_bad_configuration_is_one_line(
+    settings: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(settings)
+    assert main(["--config", str(tmp_path / "config.json"), "--run_dir", str(tmp_path / "run")]) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert len(error) == 1
+    assert message in error[0]
+
+
+def test_a_checkpoint_of_another_network_is_refused(config: TrainConfig, tmp_path: Path) -> None:
+    table = np.zeros((TINY_FEATURES.rows, TINY.row_width), dtype=np.float32)
+    FastTrainer(config, table, TINY_DICTIONARY).save(tmp_path / "checkpoint.npz")
+    wider = replace(config, network=replace(TINY, hidden=16))
+    with pytest.raises(ValueError, match=r"'dense:near/kernel', the configuration expects .* another --run_dir"):
+        FastTrainer(wider, table, TINY_DICTIONARY).restore(tmp_path / "checkpoint.npz")

@@ -6,8 +6,9 @@ resumes where it stopped and sees what it would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ from models.fast.inputs import inputs_of
 from respace.noise import Corrupted, Recipe, corrupt
 from training.data.corpora import Corpus, Row, Source, block
 from training.data.layouts import layout_rows
+from training.data.shards import TrainingShards
 
 # Sequences that share a window stand this far apart, so that no n-gram touches two of them.
 SEPARATION = 12
@@ -56,25 +58,38 @@ class StreamConfig:
     windows: int = 128
     length: int = 192
     seed: int = 1
+    shards: str | None = None  # of pipelines.make_training_shards: their noise is in them already
 
 
 def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
     """The endless stream, from the start of a block on."""
-    corpora = [Corpus(source) for source in config.sources]
-    weights = [source.weight for source in config.sources]
+    noisy_block = _blocks(config)
     number = first_block
     while True:
-        rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
-        prose = [row.text for row in rows if not row.right_as_it_is]
-        rows += layout_rows(prose, config.layout_share, config.seed, number)
-        np.random.default_rng([config.seed, 1, number]).shuffle(rows)  # type: ignore[arg-type]
-        noisy = corrupted(rows, config.recipe, config.seed)
+        noisy = noisy_block(number)
         characters, given, true, counts = pack(noisy, config.length)
         whole = len(characters) // config.windows
         for at in range(whole):
             part = slice(at * config.windows, (at + 1) * config.windows)
             yield _batch(config, characters[part], given[part], true[part], counts[part], number, at == whole - 1)
         number += 1
+
+
+def _blocks(config: StreamConfig) -> Callable[[int], Corrupted]:
+    """What gives the rows of a block, by its number."""
+    if config.shards is not None:
+        return partial(TrainingShards(config.shards).block, rows=BLOCK_ROWS)
+    corpora = [Corpus(source) for source in config.sources]
+    weights = [source.weight for source in config.sources]
+
+    def inject(number: int) -> Corrupted:
+        rows = block(corpora, weights, BLOCK_ROWS, config.seed, number)
+        prose = [row.text for row in rows if not row.right_as_it_is]
+        rows += layout_rows(prose, config.layout_share, config.seed, number)
+        np.random.default_rng([config.seed, 1, number]).shuffle(rows)  # type: ignore[arg-type]
+        return corrupted(rows, config.recipe, config.seed)
+
+    return inject
 
 
 def _batch(

@@ -15,11 +15,13 @@ from models.paper.bid import bid_shapes, gap_logits
 from models.paper.lstm import NetworkSize, Tensors
 from models.paper.uni import sequence_logits, uni_shapes
 from models.paper.vocabulary import Vocabulary
+from models.tensorflow import has_bfloat16
 from respace.storage.publish import publish
+from training.adam import Adam
 from training.data.text_stream import Piece, TextBatch, pad
 
 Kind = Literal["uni", "bid"]
-_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7
+_PRODUCTS = tf.bfloat16 if has_bfloat16() else tf.float32
 
 
 def uni_loss(
@@ -59,7 +61,7 @@ class PaperTrainer:
         seed: int = 1,
     ):
         self.kind, self.vocabulary, self.size = kind, vocabulary, size
-        self.learning_rate, self.clip_norm = learning_rate, clip_norm
+        self.learning_rate, self.adam = learning_rate, Adam(clip_norm=clip_norm)
         self.shapes = (uni_shapes if kind == "uni" else bid_shapes)(len(vocabulary), size)
         start = lstm.initial_weights(self.shapes, seed)
         self.variables = {name: tf.Variable(start[name]) for name in self.shapes}
@@ -92,15 +94,11 @@ class PaperTrainer:
     def _train_step(self, ids, bits, lengths, step, rate):  # type: ignore[no-untyped-def]
         names = list(self.variables)
         with tf.GradientTape() as tape:
-            total, _ = self._loss(self.variables, ids, bits, lengths, tf.bfloat16)
+            total, _ = self._loss(self.variables, ids, bits, lengths, _PRODUCTS)
             loss = total / tf.cast(tf.reduce_sum(lengths), tf.float32)
         gradients = tape.gradient(loss, [self.variables[name] for name in names])
-        gradients, _ = tf.clip_by_global_norm([tf.convert_to_tensor(one) for one in gradients], self.clip_norm)
-        scale = rate * tf.sqrt(1 - tf.pow(_BETA_2, step)) / (1 - tf.pow(_BETA_1, step))
-        for name, gradient in zip(names, gradients, strict=True):
-            first = self.first[name].assign(_BETA_1 * self.first[name] + (1 - _BETA_1) * gradient)
-            second = self.second[name].assign(_BETA_2 * self.second[name] + (1 - _BETA_2) * tf.square(gradient))
-            self.variables[name].assign_sub(scale * first / (tf.sqrt(second) + _EPSILON))
+        by_name = dict(zip(names, gradients, strict=True))
+        self.adam.step(self.variables, self.first, self.second, by_name, step, rate)
         return loss
 
     def measure(self, pieces: Sequence[Piece], batch: int = 64) -> dict[str, float]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.fast import model as fast
-from models.fast.method import FastMethod, in_company
+from models.fast.method import FastMethod, boost_near_errors
 from models.fast.model import FastModel, quantise_table
 from models.files import ModelError
 from respace import Repairer, gaps
@@ -41,7 +41,7 @@ def test_penalties_decide() -> None:
     given = sequence(TEXT[:200])
     logits = model.sequence_logits([given])[0]
     decided = FastMethod(model, "tiny", "0" * 64, 0.5, 0.25).decide([given])[0]
-    judged = in_company(given.bits, logits)
+    judged = boost_near_errors(given.bits, logits)
     assert np.array_equal(decided.bits, np.where(given.bits, judged >= -0.25, judged > 0.5))
     probability = 1 / (1 + np.exp(-logits))
     np.testing.assert_allclose(decided.confidence, np.where(decided.bits, probability, 1 - probability), atol=1e-6)
@@ -56,14 +56,14 @@ def test_errors_come_in_company() -> None:
     bits[[20, 30]] = True
     logits = np.full(1000, -3.0, dtype=np.float32)
     logits[[20, 30, 10, 40, 50, 600]] = [-6.0, 3.0, 0.5, 6.0, 7.0, 0.5]
-    judged = in_company(bits, logits)
+    judged = boost_near_errors(bits, logits)
     # Evident are the deletion at 20 and the insertions at 40 and 50; each has two others near.
     assert judged[[20, 40, 50]].tolist() == [-8.0, 8.0, 9.0]
     # Two of the three count for an insertion near them, none for one far away, and none against a given bit.
     assert judged[[10, 600, 30, 11]].tolist() == [2.5, 0.5, 3.0, -3.0]
     alone = np.full(1000, -3.0, dtype=np.float32)
     alone[500] = 9.0
-    assert np.array_equal(in_company(np.zeros(1000, dtype=bool), alone), alone)
+    assert np.array_equal(boost_near_errors(np.zeros(1000, dtype=bool), alone), alone)
 
 
 @pytest.mark.parametrize("penalty", [-1.0, float("nan")])

@@ -13,7 +13,9 @@ import pytest
 from models.paper.vocabulary import Vocabulary
 from respace.noise import Recipe, corrupt, given_texts, true_texts
 from respace.training_examples import to_record_batch
+from tests.models.tiny import TINY_DICTIONARY, TINY_FEATURES
 from training.data.shards import TrainingShards, to_corrupted
+from training.data.stream import StreamConfig, batches, pack
 from training.data.text_stream import TextStreamConfig, clean_recipe, text_batches
 
 TEXTS = [f"Row number {row} of the naïve example, with some words." for row in range(50)]
@@ -71,3 +73,24 @@ def test_what_is_not_a_shard_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="has no column characters, given_bits, noise_kind"):
         TrainingShards(tmp_path)
+
+
+def test_the_stream_of_fast_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.data.stream.BLOCK_ROWS", 50)
+    write(tmp_path, 0, 50)
+    config = StreamConfig(
+        sources=(),
+        recipe=Recipe.training(),
+        features=TINY_FEATURES,
+        dictionary=TINY_DICTIONARY,
+        evidence_kinds=7,
+        windows=4,
+        length=96,
+        shards=str(tmp_path),
+    )
+    first = next(iter(batches(config)))
+    noisy = corrupt(TEXTS, KEYS, Recipe.training(), 3)
+    characters, given, true, _ = pack(noisy, 96)
+    assert np.array_equal(first.characters, characters[:4])
+    assert np.array_equal(first.given, given[:4])
+    assert np.array_equal(first.true, true[:4])
