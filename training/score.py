@@ -1,4 +1,4 @@
-"""Scores a model: ``python -m training.score --benchmarks ../shared/benchmarks/dev``.
+"""Scores a model: ``python -m training.score --benchmarks $RESPACE_DATA/benchmarks/dev``.
 
 One pair of penalties for all benchmarks with spaces, zero for text that lost all of them; then harm: false edits in
 the correct text given as input. Measured is what users get, with guarded gaps and the judgement of lines; and beside
