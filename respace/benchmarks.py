@@ -51,6 +51,15 @@ class Benchmark:
         given = [GivenSequence(one.characters, bits) for one, bits in zip(self.given, self.true, strict=True)]
         return Benchmark(name=self.name, given=given, true=self.true)
 
+    def with_all_spaces_lost(self) -> Benchmark:
+        """The correct text without any space as input, as in the benchmark of Doval and Gómez-Rodríguez."""
+        nothing = [np.zeros_like(bits) for bits in self.true]
+        given = [
+            GivenSequence(one.characters, bits, without_spaces(bits))
+            for one, bits in zip(self.given, nothing, strict=True)
+        ]
+        return Benchmark(name=f"{self.name} correct, no spaces", given=given, true=self.true)
+
     def judged(self, judge: LineJudge) -> Benchmark:
         """The same sequences as a `Repairer` gives them to a method: guarded, and their lines judged."""
         return Benchmark(name=self.name, given=[judged(one, judge) for one in self.given], true=self.true)

@@ -9,7 +9,7 @@ import pytest
 
 from respace import benchmarks
 from respace.benchmark_statistics import DEVELOPMENT, BenchmarkStatistics, count
-from respace.benchmarks import Sequences, check_halves, from_pairs, inject, recipe
+from respace.benchmarks import Sequences, check_halves, from_pairs, inject, make_benchmark, recipe
 from respace.noise.typos import codespell_typos, in_half
 from tests.shared_data import SHARED
 
@@ -117,3 +117,12 @@ def test_misspellings_in_both_halves_are_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("respace.benchmarks.in_half", lambda collection, half: collection)
     with pytest.raises(ValueError, match="are in both halves"):
         check_halves(None)
+
+
+def test_correct_text_with_all_spaces_lost() -> None:
+    benchmark = make_benchmark("Foxes", ["the quickbrown fox ran away"], ["the quick brown fox ran away"])
+    lost = benchmark.with_all_spaces_lost()
+    assert lost.name == "Foxes correct, no spaces"
+    assert not lost.given[0].bits.any()
+    assert lost.given[0].lost_all_spaces
+    assert lost.true[0].sum() == 5
