@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from respace.method import Method
     from respace.tables import Table
 
-_CELL = "share of spelling and mixed errors corrected / F-score of all errors"
+_CELL = "Share of spelling and mixed errors corrected / F-score of all errors"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,7 +125,7 @@ def _table(
         known = [there.get(name) for name in all_texts]
         shown = [f"{one['corrected']:.1f} / {one['f_score']:.1f}" if one else "" for one in known]
         rows.append([f"{system} (published)", *shown])
-    return Table("Spelling after repair", ["method", *all_texts], rows, f"{_CELL.capitalize()}. {REMARK}")
+    return Table("Spelling after repair", ["method", *all_texts], rows, f"{_CELL}. {REMARK}")
 
 
 def _errors_table(all_texts: Mapping[str, Sequences]) -> Table:
