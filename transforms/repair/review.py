@@ -64,9 +64,12 @@ def check_entry(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict) or set(entry) != set(_MEMBERS):
         raise ValueError(f"expected an object with {', '.join(_MEMBERS)}")
     for member, kind in _MEMBERS.items():
-        value = entry[member]
-        if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and value < 0):
-            raise ValueError(f"{member} {str(value)[:60]!r}: expected {'a whole number' if kind is int else 'a string'}")
+        value: Any = entry[member]
+        fits = type(value) is kind and (kind is str or value >= 0)
+        if not fits:
+            raise ValueError(
+                f"{member} {str(value)[:60]!r}: expected {'a whole number' if kind is int else 'a string'}"
+            )
     for member, allowed in (("kind", KINDS), ("decision", DECISIONS)):
         if entry[member] not in allowed:
             raise ValueError(f"{member} {entry[member][:60]!r}: expected {' or '.join(allowed)}")

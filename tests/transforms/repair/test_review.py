@@ -44,5 +44,5 @@ def test_bad_lines(line: str, message: str) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(BadReview, match="not found. Expected a file that the review page wrote"):
+    with pytest.raises(BadReview, match=r"not found\. Expected a file that the review page wrote"):
         read_review(str(tmp_path / "none"))
