@@ -64,9 +64,8 @@ def check_entry(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict) or set(entry) != set(_MEMBERS):
         raise ValueError(f"expected an object with {', '.join(_MEMBERS)}")
     for member, kind in _MEMBERS.items():
-        value: Any = entry[member]
-        fits = type(value) is kind and (kind is str or value >= 0)
-        if not fits:
+        value = entry[member]
+        if type(value) is not kind or (kind is int and entry[member] < 0):
             raise ValueError(
                 f"{member} {str(value)[:60]!r}: expected {'a whole number' if kind is int else 'a string'}"
             )
