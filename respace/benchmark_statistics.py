@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import SequenceMatcher
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from respace.benchmarks import (
     WIKI_PLUS_NO_SPACES,
     Sequences,
 )
+from respace.spelling import token_errors
 
 
 @dataclass(frozen=True)
@@ -87,35 +87,20 @@ def count(sequences: Sequences) -> BenchmarkStatistics:
 def _count_one(corrupt_text: str, correct_text: str, spelled: str) -> NDArray[np.int64]:
     given, correct = gaps.split(corrupt_text)[1], gaps.split(correct_text)[1]
     wrong = given != correct
-    tokens = correct_text.split()
-    starts = np.concatenate([[0], np.flatnonzero(correct)])
-    # A token is touched by the gaps before, in and after it; the gap after it is the one before the next.
-    before = np.concatenate([[0], np.cumsum(wrong)])
-    stops = np.concatenate([starts[1:] + 1, [len(wrong)]])
-    touched = before[np.minimum(stops, len(wrong))] > before[starts] if tokens else np.zeros(0, dtype=bool)
-    misspelled = _misspelled(tokens, spelled.split())
+    touched, misspelled = token_errors(corrupt_text, correct_text, spelled)
     return np.array(
         [
             1,
             wrong.any(),
             np.sum(wrong & given),
             np.sum(wrong & correct),
-            len(tokens),
+            len(touched),
             np.sum(touched & ~misspelled),
             np.sum(~touched & misspelled),
             np.sum(touched & misspelled),
         ],
         dtype=np.int64,
     )
-
-
-def _misspelled(tokens: list[str], spelled: list[str]) -> NDArray[np.bool_]:
-    if len(tokens) == len(spelled):
-        return np.array([one != other for one, other in zip(tokens, spelled, strict=True)], dtype=bool)
-    found = np.ones(len(tokens), dtype=bool)
-    for match in SequenceMatcher(None, tokens, spelled, autojunk=False).get_matching_blocks():
-        found[match.a : match.a + match.size] = False
-    return found
 
 
 def statistics_table(made: Mapping[str, BenchmarkStatistics]) -> str:

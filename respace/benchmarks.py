@@ -27,6 +27,7 @@ FROM_PAIRS = (ARXIV_OCR, ARXIV_PDF)
 FROM_CLEAN_TEXT = (WIKI, WIKI_PLUS, WIKI_PLUS_NO_SPACES)
 NAMES = (ACL, *FROM_PAIRS, *FROM_CLEAN_TEXT)  # in the paper's order
 CORRUPT, CORRECT, SPELLING = "corrupt.txt", "correct.txt", "spelling.txt"
+PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,16 @@ def find_benchmarks(inputs: Sequence[str]) -> dict[str, str]:
                 raise BadFile(f"{found[name]} and {url} have the same name. Take them one after the other")
     order = {name: place for place, name in enumerate(NAMES)}
     return dict(sorted(found.items(), key=lambda one: (order.get(one[0], len(order)), one[0])))
+
+
+def find_predictions(directory: str) -> dict[str, str]:
+    """What ``predictions/<method>.txt`` of a benchmark there is: URLs by method, sorted."""
+    store, path = filesystem(join_url(directory, PREDICTIONS))
+    found = {}
+    for match in sorted(store.glob(f"{path}/*.txt")):
+        name = match.rpartition("/")[2].removesuffix(".txt")
+        found[name] = join_url(directory, PREDICTIONS, f"{name}.txt")
+    return found
 
 
 def read_lines(url: str, limit: int | None = None) -> list[str]:

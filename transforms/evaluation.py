@@ -15,9 +15,10 @@ from typing import ClassVar
 
 from models.methods import fitted_penalties, load_method, method_identity
 from respace import gaps
-from respace.benchmarks import CORRECT, CORRUPT, find_benchmarks, make_benchmark, read_lines
-from respace.method import Method
+from respace.benchmarks import CORRECT, CORRUPT, find_benchmarks, make_benchmark, read_lines, read_sequences
+from respace.method import GivenSequence, Method
 from respace.metrics import Counts, Score, score_bits
+from respace.sequence_scores import SequenceScores, score_sequences
 from respace.storage.errors import BadFile
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
@@ -26,6 +27,7 @@ from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.manifests import finish_shard
 
 FOLDER = "_slices"
+_WARM_UP = 4  # sequences; models compile themselves on the first ones, which is no part of their speed
 _COUNTS = ("true_positives", "false_positives", "false_negatives")
 
 
@@ -95,6 +97,7 @@ class EvaluateSlice:
         here = slice(shard.start, shard.stop)
         wanted = make_benchmark(url, corrupt[here], correct[here], first=shard.start)
         method = _method(shard.method, shard.benchmark.name)
+        _warm_up(method, wanted.given[:_WARM_UP])
         began = time.monotonic()
         decisions = method.decide(wanted.given)
         milliseconds = round(1000 * (time.monotonic() - began))
@@ -110,6 +113,19 @@ class EvaluateSlice:
         size = sum(len(line.encode()) + 1 for line in corrupt[here])
         progress.report(documents=len(predictions), bytes=size)
         return finish_shard(self, shard, [target], to_counts(score) | {"milliseconds": milliseconds, "bytes": size})
+
+
+def score_predictions(directory: str, url: str, sequences: int | None = None) -> SequenceScores:
+    """Scores the predictions of a file for a benchmark, or for its first sequences.
+
+    Raises:
+        BadFile: other lines or characters than the benchmark has.
+    """
+    texts = read_sequences(directory, sequences)
+    try:
+        return score_sequences(texts.corrupt, texts.correct, read_lines(url, sequences))
+    except ValueError as error:
+        raise BadFile(f"{url}: {error}") from error
 
 
 def to_counts(score: Score) -> dict[str, int]:
@@ -165,6 +181,16 @@ def _cached_lines(url: str, digest: str) -> list[str]:
 @lru_cache(maxsize=2)
 def _loaded(method: str, insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
     return load_method(method, insertion_penalty, deletion_penalty)
+
+
+_warm: set[str] = set()
+
+
+def _warm_up(method: Method, sequences: Sequence[GivenSequence]) -> None:
+    """Runs a method on a few sequences, once in a process."""
+    if method.identity not in _warm:
+        _warm.add(method.identity)
+        method.decide(sequences)
 
 
 def _method(method: str, benchmark: str) -> Method:

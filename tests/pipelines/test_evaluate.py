@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.evaluate import PAPER_METHODS, cut_slices, format_tables, main
+from pipelines.evaluate import PAPER_METHODS, cut_slices, main
 from respace.method import Decision, GivenSequence, Method
-from respace.metrics import Counts, Score
-from transforms.evaluation import describe_benchmarks, to_counts
+from transforms.evaluation import describe_benchmarks
 
 
 class PutSpacesEverywhere:
@@ -47,8 +46,9 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     arguments += ["--slice_sequences", "2", "--local_workers", "1"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
-    assert "| do_nothing | 0.0 | 0.0 |" in printed
+    assert "| do_nothing | 0.0* | 0.0* |" in printed  # five sequences are too few to tell
     assert "| do_nothing | 40.0 | 40.0 |" in printed
+    assert "* not significantly different from the best of the column" in printed
     predicted = out / "Wiki" / "predictions"
     assert (predicted / "do_nothing.txt").read_text() == "thec at\na b\nxy z\nabc\nab\n"
     spaced = next(path for path in predicted.iterdir() if path.name != "do_nothing.txt")
@@ -58,10 +58,17 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
         (m, b) for m in ("do_nothing", name) for b in ("ACL", "Wiki")
     }
     everywhere = next(row for row in rows if row["method"] == name)
-    # Four of its insertions are right (the|c, x|y, a|b|c), four are wrong, and it deletes nothing.
-    assert everywhere["counts"]["insertions_true_positives"] == 4
-    assert everywhere["counts"]["insertions_false_positives"] == 4
-    assert everywhere["counts"]["deletions_false_negatives"] == 2
+    # Four of its insertions are right (the|c, x|y, a|b|c), four are wrong, and it deletes nothing of two spaces.
+    assert everywhere["precision"] == 50
+    assert everywhere["recall"] == 66.67
+    assert everywhere["insertions_f_score"] == 66.67
+    assert everywhere["deletions_f_score"] == 0
+    assert everywhere["harm"] == 2500  # one false space in "ab", of the four characters of "a b" and "ab"
+    assert everywhere["p_values"]["sequence_accuracy"] == 1
+    assert "0.0–0.0" in (out / "report.md").read_text()
+    assert r"do\_nothing & 0.0* & 0.0* \\" in (out / "report.tex").read_text()
+    assert "Recall,do_nothing,Wiki,0.0" in (out / "report.csv").read_text().splitlines()
+    assert "<td>do_nothing</td>" in (out / "report.html").read_text()
     assert main(arguments) == 0  # all slices are done: nothing runs, the same table
     assert capsys.readouterr().out == printed
 
@@ -77,6 +84,11 @@ def test_first_sequences_only(benchmarks: Path, tmp_path: Path, capsys: pytest.C
     [
         (["--methods", "magic"], "--methods magic: unknown method 'magic': expected one of do_nothing"),
         (["--methods", ","], "expected names separated by commas"),
+        (["--predictions", "magic"], "--predictions magic: no benchmark has predictions/magic.txt. Found: none"),
+        (
+            ["--methods", "do_nothing", "--compare", "fast"],
+            "--compare fast: expected one of the methods that are scored",
+        ),
         (["--sequences", "0"], "--sequences 0: expected at least 1"),
     ],
 )
@@ -93,17 +105,45 @@ def test_missing_benchmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "no corrupt.txt there" in capsys.readouterr().err
 
 
-def test_tables() -> None:
-    score = Score(Counts(3, 1, 1), Counts(0, 0, 0), 4, 3, 2000)
-    counts = {("fast", "Wiki"): to_counts(score) | {"milliseconds": 100, "bytes": 2500}}
-    assert format_tables(counts, ["fast"], ["Wiki", "ACL"]).splitlines()[:5] == [
-        "## Micro F-score",
-        "",
-        "| method | Wiki | ACL |",
-        "| --- | --- | --- |",
-        "| fast | 75.0 |  |",
-    ]
-    assert "| fast | 25.0 |  |" in format_tables(counts, ["fast"], ["Wiki", "ACL"])
+def predictions(benchmarks: Path, name: str, content: str) -> None:
+    (benchmarks / "Wiki" / "predictions").mkdir(exist_ok=True)
+    (benchmarks / "Wiki" / "predictions" / f"{name}.txt").write_text(content)
+
+
+def test_predictions_of_others_are_scored_without_running(
+    benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predictions(benchmarks, "theirs", "the cat\na b\nx yz\na b c\nab\n")
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--predictions", "all"]
+    assert main([*arguments, "--published", "--local_workers", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "| theirs |  | 100.0 |" in printed
+    assert "| BID+ (published) | 89.6 | 98.7 |" in printed
+    assert "Published figures are of the test halves" in printed
+    assert "do_nothing |" not in printed
+    assert main([*arguments, "--methods", "do_nothing", "--compare", "theirs", "--local_workers", "1"]) == 0
+    assert "| do_nothing | 0.0 | 0.0* |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("the cat\na b\nx yz\n", "5 given sequences, 5 correct ones, 3 predictions: expected as many"),
+        (
+            "the cat\na b\nx YZ\na b c\nAb\n",
+            "2 of 5 predictions differ from the given text in more than their spaces: line 3",
+        ),
+    ],
+)
+def test_predictions_that_do_not_fit(
+    benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    predictions(benchmarks, "theirs", content)
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--predictions", "theirs"]
+    assert main([*arguments, "--local_workers", "1"]) == 1
+    assert message in capsys.readouterr().err
+    assert main([*arguments, "--local_workers", "1", "--on_bad_file", "warn"]) == 0
+    assert "theirs on Wiki: left out" in capsys.readouterr().out
 
 
 def test_rows_of_the_paper() -> None:

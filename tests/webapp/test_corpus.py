@@ -1,0 +1,65 @@
+"""A corpus that was really repaired, opened and reviewed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from starlette.testclient import TestClient
+
+from pipelines.repair_corpus import main as repair_corpus
+from respace.storage.errors import UserError
+from transforms.repair.review import read_review
+from webapp.app import Settings, make_app
+from webapp.corpus import Corpus
+from webapp.repair_service import RepairService
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("corpus")
+    (root / "in").mkdir()
+    texts = ["Thealgo rithm isfast.", "Nothing is wrong here.", "Wede scribe a newmethod <b>."]
+    (root / "in" / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts))
+    (root / "in" / "b.txt").write_text("Thepap er isgood.\n")
+    arguments = ["--input", str(root / "in"), "--output", str(root / "out"), "--provenance", "--local_workers", "1"]
+    assert repair_corpus(arguments) == 0
+    return root / "out"
+
+
+def test_review(output: Path, tmp_path: Path) -> None:
+    review = tmp_path / "review.jsonl"
+    settings = Settings(corpus=Corpus(str(output), str(review)), service=RepairService(("do_nothing",)))
+    with TestClient(make_app(settings)) as client:
+        found = client.get("/api/corpus").json()
+        assert found["summary"]["totals"]["documents"] == 4
+        edits = found["edits"]
+        assert {one["shard"] for one in edits} == {"a.jsonl", "b.txt"}
+        assert [one["confidence"] for one in edits] == sorted(one["confidence"] for one in edits)
+        entry = {key: edits[0][key] for key in ("shard", "row", "gap", "kind")} | {"decision": "reject"}
+        assert client.post("/api/corpus/review", json=entry).json() == {"saved": True}
+        assert client.get("/api/corpus").json()["edits"][0]["decision"] == "reject"
+        assert read_review(str(review)) == {(entry["shard"], entry["row"]): {(entry["gap"], entry["kind"]): "reject"}}
+        for bad, message in (
+            ({**entry, "gap": 10_000}, "there is no such edit"),
+            ({**entry, "shard": "../../x"}, "there is no such edit"),
+            ({**entry, "decision": "maybe"}, "expected accept or reject"),
+            ([], "expected an object"),
+        ):
+            response = client.post("/api/corpus/review", json=bad)
+            assert response.status_code == 400
+            assert message in response.json()["error"]
+        form = client.post("/api/corpus/review", content=json.dumps(entry), headers={"content-type": "text/plain"})
+        assert form.status_code == 415
+        report = client.get("/corpus/report")
+        assert report.status_code == 200
+        assert "<b>." not in report.text
+
+
+def test_what_is_no_corpus(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no _report/summary.json there"):
+        Corpus(str(tmp_path))

@@ -1,0 +1,87 @@
+"""The API in the words of OpenAPI 3.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from respace.version import VERSION
+
+
+def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
+    """The document that `/api/openapi.json` gives."""
+    error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    penalty = {"type": ["number", "null"], "minimum": 0, "maximum": 1000}
+    repair = {
+        "type": "object",
+        "required": ["text", "edits", "left_alone"],
+        "properties": {
+            "text": {"type": "string", "description": "the text with repaired spaces"},
+            "edits": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["gap", "kind", "confidence"],
+                    "properties": {
+                        "gap": {"type": "integer", "description": "before which non-space character, from 0"},
+                        "kind": {"enum": ["insertion", "deletion"]},
+                        "confidence": {"type": "number"},
+                    },
+                },
+            },
+            "left_alone": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "reason": {"type": "string"},
+                        "start": {"type": "integer"},
+                        "stop": {"type": "integer"},
+                    },
+                },
+            },
+        },
+    }
+    request = {
+        "type": "object",
+        "required": ["text"],
+        "additionalProperties": False,
+        "properties": {
+            "text": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 1000}]},
+            "method": {"enum": list(methods), "default": methods[0]},
+            "insertion_penalty": penalty,
+            "deletion_penalty": penalty,
+            "all_text": {"type": "boolean", "default": False},
+        },
+    }
+    several = {"type": "object", "required": ["repairs"], "properties": {"repairs": {"type": "array", "items": repair}}}
+    reasons = {
+        "400": "the request cannot be understood",
+        "413": f"more than {most_bytes} bytes",
+        "429": "too many requests are waiting; try again after the seconds of Retry-After",
+        "504": "the answer took too long",
+    }
+    answers = {code: _answer(text, error) for code, text in reasons.items()}
+    answers["200"] = _answer("the repaired text or texts", {"oneOf": [repair, several]})
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Respace", "version": VERSION, "description": "Repairs spaces and changes nothing else."},
+        "paths": {
+            "/api/repair": {
+                "post": {
+                    "summary": "Repair one text or several",
+                    "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
+                    "responses": answers,
+                }
+            },
+            "/api/methods": {
+                "get": {
+                    "summary": "The methods and their penalties",
+                    "responses": {"200": _answer("by name", {"type": "object"})},
+                }
+            },
+        },
+    }
+
+
+def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,35 @@
+"use strict";
+// Text is characters and gap bits, as in respace/gaps.py; whitespace is what Python calls so.
+const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+function split(text) {
+  const characters = [], bits = [];
+  let space = false;
+  for (const one of text) {
+    if (SPACE.test(one)) { space = true; continue; }
+    bits.push(space && characters.length > 0);
+    characters.push(one);
+    space = false;
+  }
+  return { characters, bits };
+}
+
+// Elements are made here and nowhere else: whatever comes from a text is a text node, never markup.
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+async function ask(address, options) {
+  const response = await fetch(address, options);
+  const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (!response.ok) throw new Error(content.error || `the server answered ${response.status}`);
+  return content;
+}
+
+const byId = (name) => document.getElementById(name);

@@ -1,0 +1,36 @@
+"use strict";
+function card(edit) {
+  const sign = edit.kind === "insertion" ? "␣" : "⁀", words = `space ${edit.kind === "insertion" ? "inserted" : "deleted"}`;
+  const said = element("span", { class: "quiet", role: "status" });
+  const buttons = ["accept", "reject"].map((decision) => element("button", { type: "button", "aria-pressed": String(edit.decision === decision), "data-decision": decision }, decision));
+  const decide = async (decision) => {
+    try {
+      const entry = { shard: edit.shard, row: edit.row, gap: edit.gap, kind: edit.kind, decision };
+      await ask("api/corpus/review", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(entry) });
+      buttons.forEach((one) => one.setAttribute("aria-pressed", String(one.dataset.decision === decision)));
+      said.textContent = "saved";
+    } catch (error) { said.textContent = error.message; }
+  };
+  buttons.forEach((one) => one.addEventListener("click", () => decide(one.dataset.decision)));
+  const made = element("article", { tabindex: "0", "aria-label": `${words}, row ${edit.row} of ${edit.shard}` }, element("h3", {}, `${edit.shard}, row ${edit.row} · ${words} · confidence ${(100 * edit.confidence).toFixed(1)} %`),
+    element("div", { class: "result" }, edit.before, element("span", { class: `mark ${edit.kind === "insertion" ? "tp" : "fn"}`, role: "img", "aria-label": words }, sign), edit.after), element("div", { class: "row" }, ...buttons, said));
+  made.addEventListener("keydown", (event) => {
+    const next = { j: made.nextElementSibling, k: made.previousElementSibling }[event.key];
+    if (next) next.focus();
+    if (event.key === "a") decide("accept");
+    if (event.key === "r") decide("reject");
+  });
+  return made;
+}
+
+async function start() {
+  const { summary, edits } = await ask("api/corpus");
+  byId("message").textContent = `${summary.output} · ${summary.made}`;
+  byId("report").hidden = false;
+  const rows = Object.entries(summary.totals).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name.replaceAll("_", " ")), element("td", {}, value.toLocaleString("en"))));
+  byId("totals").append(element("table", {}, element("tbody", {}, ...rows)));
+  byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known: the corpus was repaired without --provenance, or nothing was changed.")]));
+  const letters = summary.dead_letters.map((one) => element("li", {}, `${one.shard}, row ${one.row}: ${one.error}: ${one.message}`));
+  byId("letters").append(letters.length ? element("ul", {}, ...letters) : element("p", { class: "quiet" }, "none"));
+}
+start().catch((error) => { byId("message").textContent = error.message; });

@@ -1,0 +1,95 @@
+"use strict";
+let methods = {}, repaired = "", turn = 0, waiting = null;
+
+function sliders() {
+  const own = methods[byId("method").value];
+  for (const kind of ["insertion", "deletion"]) {
+    byId(kind).disabled = !own;
+    if (own) { byId(kind).value = own[kind]; byId(kind).dataset.own = byId(kind).value; }
+    byId(`${kind}-value`).textContent = own ? byId(kind).value : "none";
+  }
+}
+
+function request() {
+  const found = { text: byId("input").value, method: byId("method").value, all_text: byId("all_text").checked };
+  for (const kind of ["insertion", "deletion"]) {
+    // Only what was moved is sent: the model's own may lie between two steps of the slider.
+    if (!byId(kind).disabled && byId(kind).value !== byId(kind).dataset.own) found[`${kind}_penalty`] = Number(byId(kind).value);
+  }
+  return found;
+}
+
+function show(text, answer) {
+  const { characters, bits } = split(text);
+  const edits = new Map(answer.edits.map((one) => [one.gap, one]));
+  const reasons = new Array(characters.length).fill("");
+  for (const one of answer.left_alone) reasons.fill(one.reason, one.start, one.stop);
+  const pieces = [];
+  let plain = "";
+  const flush = () => { if (plain) pieces.push(plain); plain = ""; };
+  characters.forEach((character, gap) => {
+    const edit = edits.get(gap);
+    if (edit) {
+      flush();
+      const words = `space ${edit.kind === "insertion" ? "inserted" : "deleted"}, confidence ${(100 * edit.confidence).toFixed(1)} %`;
+      pieces.push(element("span", { class: `mark ${edit.kind === "insertion" ? "tp" : "fn"}`, title: words, role: "img", "aria-label": words }, edit.kind === "insertion" ? "␣" : "⁀"));
+    } else if (bits[gap]) plain += " ";
+    plain += character;
+  });
+  flush();
+  byId("result").replaceChildren(...pieces);
+  const around = (gap) => `${characters.slice(Math.max(0, gap - 12), gap).join("")}|${characters.slice(gap, gap + 12).join("")}`;
+  const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, around(one.gap)), element("td", {}, one.kind), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
+  byId("edits").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...["where", "edit", "confidence"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows)));
+  const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${characters.slice(one.start, Math.min(one.stop, one.start + 60)).join("")}`));
+  byId("left").replaceChildren(...(left.length ? left : [element("li", {}, "nothing")]));
+}
+
+async function repair() {
+  const mine = ++turn, wanted = request();
+  byId("message").textContent = "Repairing…";
+  byId("message").className = "quiet";
+  try {
+    const answer = await ask("api/repair", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(wanted) });
+    if (mine !== turn) return;
+    repaired = answer.text;
+    show(wanted.text, answer);
+    byId("message").textContent = `${answer.edits.length} edits · ${answer.identity}`;
+  } catch (error) {
+    if (mine === turn) { byId("message").textContent = error.message; byId("message").className = "error"; }
+  }
+}
+
+function soon() { clearTimeout(waiting); waiting = setTimeout(repair, 250); }
+
+async function open(file) {
+  if (!file) return;
+  try {
+    const isPdf = file.name.toLowerCase().endsWith(".pdf");
+    if (!isPdf && !file.name.toLowerCase().endsWith(".txt")) throw new Error(`${file.name}: expected a .txt or .pdf file`);
+    byId("message").textContent = `Reading ${file.name}…`;
+    byId("input").value = isPdf ? (await ask("api/pdf", { method: "POST", body: file })).text : await file.text();
+    repair();
+  } catch (error) { byId("message").textContent = error.message; byId("message").className = "error"; }
+}
+
+async function start() {
+  methods = await ask("api/methods");
+  byId("method").append(...Object.keys(methods).map((name) => element("option", { value: name }, name)));
+  sliders();
+  byId("method").addEventListener("change", () => { sliders(); repair(); });
+  byId("input").addEventListener("input", soon);
+  byId("all_text").addEventListener("change", repair);
+  for (const kind of ["insertion", "deletion"]) byId(kind).addEventListener("input", () => { byId(`${kind}-value`).textContent = byId(kind).value; soon(); });
+  byId("file").addEventListener("change", () => open(byId("file").files[0]));
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => { event.preventDefault(); open(event.dataTransfer.files[0]); });
+  byId("copy").addEventListener("click", () => navigator.clipboard.writeText(repaired).then(() => { byId("message").textContent = "Copied."; }, () => { byId("message").textContent = "The browser did not allow to copy."; }));
+  byId("download").addEventListener("click", () => {
+    const address = URL.createObjectURL(new Blob([repaired], { type: "text/plain" }));
+    element("a", { href: address, download: "repaired.txt" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  });
+  repair();
+}
+start().catch((error) => { byId("message").textContent = error.message; });
