@@ -59,7 +59,10 @@ class RepairOptions(JobOptions):
     keep_original: bool = option(False, "add the text as it was")
     provenance: bool = option(False, "add every edit, so that pipelines.revert_corpus can take it back")
     revert: bool = option(False, "the same as pipelines.revert_corpus")
-    retry_dead_letters: bool = option(False, "only repair again what failed")
+    retry_dead_letters: bool = option(False, "only repair again what failed, also in files that were mended since")
+    overwrite: bool = option(False, "do again what was done with other settings or another model")
+    verify: bool = option(False, "read every output, and do again what was damaged since it was published")
+    prune: bool = option(False, "remove from the output what was made from files that are gone from the input")
     batch_characters: int = option(
         1 << 18, "text given to the model at once (default: 262144)", metavar="N", least=1000
     )
@@ -69,6 +72,9 @@ class RepairOptions(JobOptions):
         super().__post_init__()
         if self.revert and self.retry_dead_letters:
             raise BadOption("--revert and --retry_dead_letters: expected one of them")
+        if self.retry_dead_letters and (self.verify or self.prune):
+            given = "--verify" if self.verify else "--prune"
+            raise BadOption(f"{given} and --retry_dead_letters: expected one of them. Run the job once with each")
 
 
 def job(options: RepairOptions) -> int:
@@ -84,10 +90,22 @@ def job(options: RepairOptions) -> int:
             stage = Stage(title="trying dead letters again", work=RetryWork(repair=work), shards=shards, in_place=True)
             done = run_stage(options, stage, plan_retry(work, shards, options.limit))
         else:
-            done = run_stage(options, Stage(title="repairing", work=work, shards=shards, cut=cut, in_place=True))
+            done = run_stage(options, repair_stage(options, work, shards, cut))
         if not options.dry_run:
             report(options, work, done)
     return 0
+
+
+def repair_stage(options: RepairOptions, work: RepairWork, shards: Sequence[RepairShard], cut: CutFile) -> Stage:
+    return Stage(
+        title="repairing",
+        work=work,
+        shards=shards,
+        cut=cut,
+        in_place=True,
+        verify=options.verify,
+        prune=options.prune,
+    )
 
 
 def repair_work(options: RepairOptions) -> RepairWork:
@@ -131,7 +149,6 @@ def repair_work(options: RepairOptions) -> RepairWork:
         },
         batch_characters=options.batch_characters,
         run=secrets.token_hex(8),
-        overwrite=options.overwrite,
     )
 
 
@@ -139,7 +156,8 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult) -> None:
     """Writes the report, prints its summary, and fails if too many documents did."""
     summary = summarise(options.output, done.manifests, done.failed, work.settings, work.run, done.seconds)
     page = report_url(options.output)
-    if done.plan.pieces or file_size(page) is None:  # a run that had nothing to do leaves the report of the last one
+    nothing_new = not (done.plan.resume.to_do or done.pruned)
+    if not nothing_new or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)
     _print_result(summary, done, page)
     totals = summary["totals"]
@@ -149,6 +167,7 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult) -> None:
 
 def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> None:
     totals, run, resume = summary["totals"], summary["this_run"], done.plan.resume
+    gone = [("inputs gone", f"{len(resume.gone):,}: {_gone_advice(done)}")] if resume.gone else []
     print_summary(
         f"{done.plan.shards:,} files: {len(resume.done):,} done before, {len(resume.to_do):,} in this run",
         [
@@ -159,6 +178,7 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("characters left alone", sum(number for _, number in summary["left_alone"])),
             ("dead letters", totals["dead_letters"]),
             ("unreadable files", totals["unreadable_files"]),
+            *gone,
             (
                 "this run",
                 f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
@@ -167,6 +187,13 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("report", page),
         ],
     )
+
+
+def _gone_advice(done: StageResult) -> str:
+    first = done.plan.resume.gone[0]
+    if done.pruned:
+        return f"{first} and all others were removed from the output"
+    return f"{first} and all others are still in the output; --prune removes them, --dry_run lists them"
 
 
 def _revert(options: RepairOptions) -> int:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -124,6 +125,38 @@ def file_size(url: str) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return int(info["size"] or 0) if info["type"] == "file" else None
+
+
+def list_files(root: str) -> dict[str, InputFile]:
+    """Every file below a directory by its path in it, from one listing; none where there is no directory."""
+    store, path = filesystem(root)
+    store.invalidate_cache(path)
+    found = store.find(path, detail=True) if store.isdir(path) else {}
+    names = {str(where)[len(path) :].lstrip("/"): info for where, info in found.items()}
+    return {
+        name: InputFile(url=join_url(root, name), name=name, size=int(info["size"] or 0), version=_version(info))
+        for name, info in names.items()
+    }
+
+
+def file_digest(url: str) -> str:
+    """The SHA-256 of what a file holds."""
+    store, path = filesystem(url)
+    with store.open(path, "rb") as stream:
+        return _digest(stream)
+
+
+def input_digest(file: InputFile) -> str:
+    """The SHA-256 of what an input holds. Raises BadFile if it changed since it was listed."""
+    with open_input(file) as stream:
+        return _digest(stream)
+
+
+def _digest(stream: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def read_bytes(url: str) -> bytes:
