@@ -20,7 +20,7 @@ from typing import Any
 from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
 from pipelines.job.summary import handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
-from respace.storage.files import InputFile
+from respace.storage.files import InputFile, check_links
 from respace.storage.lock import run_lock
 from respace.storage.publish import check_writable, remove_temporaries
 from transforms.shards.contract import Shard, ShardWork, fingerprint_of
@@ -49,6 +49,7 @@ class Stage:
             first: an earlier run may have cut its input otherwise.
         verify: read all outputs, and do again what is not what was published.
         prune: remove what was made from inputs that are gone.
+        unreadable: folders of the input that could not be listed, by name, and why: bad files like any other.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Stage:
     in_place: bool = False
     verify: bool = False
     prune: bool = False
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for shard in self.shards:
@@ -107,6 +109,7 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         yield
         return
     check_writable(options.output)
+    check_links(options.input, options.output)
     with run_lock(options.output):
         remove_temporaries(options.output)
         yield
@@ -189,7 +192,9 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             options.output, fingerprints, inputs=inputs, overwrite=options.overwrite, verify=stage.verify, limit=limit
         )
         if stage.in_place:
-            gone = [name for name in known_shards(options.output, stage.folder) if name not in by_name]
+            hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
+            known = known_shards(options.output, stage.folder)
+            gone = [name for name in known if name not in by_name and not name.startswith(hidden)]
             resume = replace(resume, gone=sorted(gone))
 
     def cut(name: str) -> Sequence[Shard] | BadFile:
@@ -204,7 +209,10 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
         shards=len(by_name),
         resume=resume,
         pieces={name: pieces for name, pieces in found.items() if not isinstance(pieces, BadFile)},
-        bad_files={name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
+        bad_files={
+            **stage.unreadable,
+            **{name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
+        },
     )
 
 

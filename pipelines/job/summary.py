@@ -46,10 +46,10 @@ def print_plan(
         output: where it would write.
         prune: whether it would remove what was made from inputs that are gone.
     """
+    for message in bad.values():
+        print(f"cannot read  {message}")
     for name, reason in resume.to_do.items():
-        if name in bad:
-            print(f"cannot read  {bad[name]}")
-        else:
+        if name not in bad:
             size = sum(piece.size for piece in pieces[name])
             about = [f"about {size:,} bytes"] if size else []
             about += [f"{len(pieces[name])} shards"] if len(pieces[name]) > 1 else []
@@ -61,7 +61,7 @@ def print_plan(
     print_summary(
         f"dry run, {title}: nothing was written",
         [
-            ("to do", len(resume.to_do) - len(bad)),
+            ("to do", len(pieces)),
             ("to skip", len(resume.done)),
             *([("to remove" if prune else "inputs gone", len(resume.gone))] if resume.gone else []),
             ("unreadable", len(bad)),
@@ -69,6 +69,15 @@ def print_plan(
             ("output", output),
         ],
     )
+
+
+def left_out_rows(by_kind: Mapping[str, int]) -> list[tuple[str, object]]:
+    """What is in the input and not read, as rows of a summary.
+
+    >>> left_out_rows({"files ending in .pdf": 1200})
+    [('left out', '1,200 files ending in .pdf')]
+    """
+    return [("left out", f"{number:,} {kind}") for kind, number in by_kind.items()]
 
 
 def handle_bad_files(options: JobOptions, messages: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.permissions import as_anybody
 from tests.pipelines.test_repair_corpus import run, summary
 from tests.transforms.corpora import tree, write_parquet
 
@@ -123,3 +124,61 @@ def test_retry_takes_a_file_that_was_mended(corpus: Path, tmp_path: Path) -> Non
     assert done_again(out, known) == ["b.jsonl"]
     assert texts(out / "b.jsonl") == ["b of the", "why? of the", "more"]
     assert summary(out)["totals"]["dead_letters"] == 0
+
+
+def test_what_is_not_read_is_told(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "paper.pdf").write_bytes(b"%PDF-1.7 \xff ofthe")
+    os.mkfifo(corpus / "pipe.jsonl")
+    for more in ("--dry_run", "--limit=9"):
+        assert run(corpus, tmp_path / "out", more) == 0
+        shown = capsys.readouterr().out
+        assert "1 files ending in .pdf" in shown
+        assert "1 pipes, sockets and devices" in shown
+    assert summary(tmp_path / "out")["not_read"] == {"files ending in .pdf": 1, "pipes, sockets and devices": 1}
+    assert "files ending in .pdf" in (tmp_path / "out/_report/index.html").read_text()
+
+
+def test_other_files_are_copied_along(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, content = tmp_path / "out", b"%PDF-1.7 \xff ofthe"
+    (corpus / "sub").mkdir()
+    (corpus / "sub/paper.pdf").write_bytes(content)
+    assert run(corpus, out, "--copy_others") == 0
+    assert (out / "sub/paper.pdf").read_bytes() == content
+    assert "left out" not in capsys.readouterr().out
+    known = runs(out)
+    (corpus / "sub/paper.pdf").write_bytes(content[::-1])
+    assert run(corpus, out, "--copy_others") == 0
+    assert done_again(out, known) == ["paper.pdf"]
+    assert (out / "sub/paper.pdf").read_bytes() == content[::-1]
+
+
+def test_a_folder_that_cannot_be_listed(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    write(corpus / "sub/d.jsonl", "d ofthe")
+    assert run(corpus, out) == 0
+    (corpus / "sub").chmod(0)
+    try:
+        with as_anybody():
+            assert run(corpus, out, "--prune") == 1
+            assert "in/sub: the folder cannot be listed (Permission denied). Give --on_bad" in capsys.readouterr().err
+            assert run(corpus, out, "--prune", "--on_bad_file", "skip") == 0
+    finally:
+        (corpus / "sub").chmod(0o755)
+    assert (out / "sub/d.jsonl").exists()  # it may still be there tomorrow
+    assert "unreadable files       1" in capsys.readouterr().out
+
+
+def test_links(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "far/d.jsonl", "d ofthe")
+    (corpus / "far").symlink_to(tmp_path / "far")
+    assert run(corpus, tmp_path / "out") == 0
+    assert not (tmp_path / "out/far").exists()
+    assert "1 links that lead out of the input (--follow_links)" in capsys.readouterr().out
+    assert run(corpus, tmp_path / "out", "--follow_links") == 0
+    assert texts(tmp_path / "out/far/d.jsonl") == ["d of the"]
+    assert run(corpus, tmp_path / "far/out", "--follow_links") == 2
+    write(corpus / "sub/e.jsonl", "e ofthe")
+    (tmp_path / "out/sub").symlink_to(corpus / "sub")
+    assert run(corpus, tmp_path / "out") == 2
+    assert "Remove the link" in capsys.readouterr().err
+    assert texts(corpus / "sub/e.jsonl") == ["e ofthe"]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from respace.storage.errors import BadFile
-from respace.storage.files import list_inputs
+from respace.storage.inputs import list_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import SUFFIXES
 from transforms.repair.plan import CutFile, shard_bytes
