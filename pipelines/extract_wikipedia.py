@@ -18,7 +18,8 @@ from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, readable_files, run_stage
 from pipelines.job.summary import check_errors, print_summary
 from respace.storage.errors import BadOption, UserError
-from respace.storage.files import InputFile, list_inputs
+from respace.storage.files import InputFile
+from respace.storage.inputs import list_inputs
 
 DEFAULT_HELD_OUT = 10_000  # articles for each of the three held-out parts, as in the paper
 _PARTS = ("penalties", "development", "test")

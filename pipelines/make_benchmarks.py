@@ -24,7 +24,8 @@ from respace.hashing import json_digest
 from respace.noise import Recipe
 from respace.noise.contents import contents_digest
 from respace.storage.errors import BadFile, UserError
-from respace.storage.files import InputFile, join_url, list_inputs
+from respace.storage.files import InputFile, join_url
+from respace.storage.inputs import list_inputs
 from respace.storage.publish import publish_bytes
 from transforms.formats.contract import WHOLE
 from transforms.formats.registry import SUFFIXES

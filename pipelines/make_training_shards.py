@@ -29,7 +29,8 @@ from respace.hashing import json_digest
 from respace.noise.contents import contents_digest
 from respace.noise.recipe import Recipe
 from respace.storage.errors import BadOption
-from respace.storage.files import join_url, list_inputs, read_bytes, remove
+from respace.storage.files import join_url, read_bytes, remove
+from respace.storage.inputs import list_inputs
 from transforms.shards.contract import fingerprint_of
 from transforms.shards.manifests import read_manifests
 

@@ -19,7 +19,8 @@ from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, readable_files, run_stage
 from pipelines.job.summary import check_errors, print_summary
 from respace.storage.errors import UserError
-from respace.storage.files import InputFile, list_inputs
+from respace.storage.files import InputFile
+from respace.storage.inputs import list_inputs
 
 
 @dataclass(frozen=True, kw_only=True)

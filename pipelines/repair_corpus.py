@@ -17,9 +17,10 @@ from typing import Any
 from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
-from pipelines.job.summary import check_errors, print_summary
+from pipelines.job.summary import check_errors, left_out_rows, print_summary
 from respace.storage.errors import BadOption
-from respace.storage.files import file_size, list_inputs
+from respace.storage.files import check_apart, check_links, file_size
+from respace.storage.inputs import FoundInputs, by_kind, find_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import SUFFIXES
 from transforms.repair.plan import CutFile, plan_retry, shard_bytes
@@ -59,7 +60,12 @@ class RepairOptions(JobOptions):
     keep_original: bool = option(False, "add the text as it was")
     provenance: bool = option(False, "add every edit, so that pipelines.revert_corpus can take it back")
     revert: bool = option(False, "the same as pipelines.revert_corpus")
-    retry_dead_letters: bool = option(False, "only repair again what failed")
+    retry_dead_letters: bool = option(False, "only repair again what failed, also in files that were mended since")
+    overwrite: bool = option(False, "do again what was done with other settings or another model")
+    verify: bool = option(False, "read every output, and do again what was damaged since it was published")
+    follow_links: bool = option(False, "follow links in the input that lead out of it")
+    copy_others: bool = option(False, "copy files of other kinds along, so that the output is a whole corpus")
+    prune: bool = option(False, "remove from the output what was made from files that are gone from the input")
     batch_characters: int = option(
         1 << 18, "text given to the model at once (default: 262144)", metavar="N", least=1000
     )
@@ -69,13 +75,20 @@ class RepairOptions(JobOptions):
         super().__post_init__()
         if self.revert and self.retry_dead_letters:
             raise BadOption("--revert and --retry_dead_letters: expected one of them")
+        if self.retry_dead_letters and (self.verify or self.prune):
+            given = "--verify" if self.verify else "--prune"
+            raise BadOption(f"{given} and --retry_dead_letters: expected one of them. Run the job once with each")
 
 
 def job(options: RepairOptions) -> int:
     if options.revert:
         return _revert(options)
     work = repair_work(options)
-    files = list_inputs(options.input, SUFFIXES)
+    found = find_inputs(options.input, SUFFIXES, follow_links=options.follow_links)
+    check_apart(found.followed, options.output)
+    check_links(found.followed, options.output)
+    files = [*found.files, *(found.others if options.copy_others else ())]
+    left_out = left_out_by_kind(options, found)
     shards = [RepairShard(file=file, size=file.size) for file in files]
     workers = options.workers if options.runs_locally else None
     cut = CutFile(work.formats, shard_bytes(sum(file.size for file in files), workers))
@@ -84,10 +97,33 @@ def job(options: RepairOptions) -> int:
             stage = Stage(title="trying dead letters again", work=RetryWork(repair=work), shards=shards, in_place=True)
             done = run_stage(options, stage, plan_retry(work, shards, options.limit))
         else:
-            done = run_stage(options, Stage(title="repairing", work=work, shards=shards, cut=cut, in_place=True))
+            done = run_stage(options, repair_stage(options, work, shards, cut, found))
+        if options.dry_run and left_out:
+            print_summary("not read", left_out_rows(left_out))
         if not options.dry_run:
-            report(options, work, done)
+            report(options, work, done, left_out)
     return 0
+
+
+def left_out_by_kind(options: RepairOptions, found: FoundInputs) -> dict[str, int]:
+    """What the input has and the output will not, by kind."""
+    copied = {file.name for file in found.others} if options.copy_others else set()
+    return by_kind(one for one in found.left_out if one.name not in copied)
+
+
+def repair_stage(
+    options: RepairOptions, work: RepairWork, shards: Sequence[RepairShard], cut: CutFile, found: FoundInputs
+) -> Stage:
+    return Stage(
+        title="repairing",
+        work=work,
+        shards=shards,
+        cut=cut,
+        in_place=True,
+        verify=options.verify,
+        prune=options.prune,
+        unreadable=found.unreadable,
+    )
 
 
 def repair_work(options: RepairOptions) -> RepairWork:
@@ -110,6 +146,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         provenance=options.provenance,
         max_document_bytes=options.max_document_megabytes << 20,
         chunk_bytes=options.batch_characters,
+        copy_others=options.copy_others,
     )
     try:
         identity = method_identity(options.model, options.insertion_penalty, options.deletion_penalty)
@@ -131,15 +168,16 @@ def repair_work(options: RepairOptions) -> RepairWork:
         },
         batch_characters=options.batch_characters,
         run=secrets.token_hex(8),
-        overwrite=options.overwrite,
     )
 
 
-def report(options: RepairOptions, work: RepairWork, done: StageResult) -> None:
+def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out: Mapping[str, int]) -> None:
     """Writes the report, prints its summary, and fails if too many documents did."""
     summary = summarise(options.output, done.manifests, done.failed, work.settings, work.run, done.seconds)
+    summary["not_read"] = dict(left_out)
     page = report_url(options.output)
-    if done.plan.pieces or file_size(page) is None:  # a run that had nothing to do leaves the report of the last one
+    nothing_new = not (done.plan.resume.to_do or done.pruned)
+    if not nothing_new or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)
     _print_result(summary, done, page)
     totals = summary["totals"]
@@ -149,6 +187,7 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult) -> None:
 
 def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> None:
     totals, run, resume = summary["totals"], summary["this_run"], done.plan.resume
+    gone = [("inputs gone", f"{len(resume.gone):,}: {_gone_advice(done)}")] if resume.gone else []
     print_summary(
         f"{done.plan.shards:,} files: {len(resume.done):,} done before, {len(resume.to_do):,} in this run",
         [
@@ -159,6 +198,8 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("characters left alone", sum(number for _, number in summary["left_alone"])),
             ("dead letters", totals["dead_letters"]),
             ("unreadable files", totals["unreadable_files"]),
+            *gone,
+            *left_out_rows(summary["not_read"]),
             (
                 "this run",
                 f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
@@ -167,6 +208,13 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("report", page),
         ],
     )
+
+
+def _gone_advice(done: StageResult) -> str:
+    first = done.plan.resume.gone[0]
+    if done.pruned:
+        return f"{first} and all others were removed from the output"
+    return f"{first} and all others are still in the output; --prune removes them, --dry_run lists them"
 
 
 def _revert(options: RepairOptions) -> int:

@@ -15,7 +15,7 @@ from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, opened_output, run_stage
 from pipelines.job.summary import print_summary
-from respace.storage.files import list_inputs
+from respace.storage.inputs import list_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import SUFFIXES
 from transforms.repair.revert import RevertWork

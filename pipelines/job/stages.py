@@ -14,27 +14,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
 from pipelines.job.summary import handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
-from respace.storage.files import InputFile, filesystem, join_url, remove
+from respace.storage.files import InputFile, check_links
 from respace.storage.lock import run_lock
 from respace.storage.publish import check_writable, remove_temporaries
 from transforms.shards.contract import Shard, ShardWork, fingerprint_of
 from transforms.shards.guard import forget_failures, read_failures
-from transforms.shards.manifests import (
-    MANIFESTS,
-    Manifest,
-    ResumePlan,
-    plan_resume,
-    read_manifest,
-    read_manifests,
-    remove_manifest,
-)
+from transforms.shards.manifests import Manifest, read_manifests, remove_manifest, write_manifest
 from transforms.shards.progress import ProgressLine
+from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume
 
 # Object stores answer slowly, but many questions at once.
 _PARALLEL_CHECKS = 16
@@ -51,8 +44,12 @@ class Stage:
         folder: of the stage's manifests; the names of its shards are in it. A job of one stage needs none.
         cut: makes several shards of one that needs work; the last of them to be done puts it together.
         limited: whether ``--limit`` counts this stage's shards.
-        in_place: the work replaces what a shard published before, one by one. Otherwise, and where everything is done
-            again, all that the stage ever published is removed first: an earlier run may have cut its input otherwise.
+        in_place: every shard is one ``file``, and the work replaces what it published before: what changed is done
+            again by itself. Otherwise, where everything is done again, all that the stage ever published is removed
+            first: an earlier run may have cut its input otherwise.
+        verify: read all outputs, and do again what is not what was published.
+        prune: remove what was made from inputs that are gone.
+        unreadable: folders of the input that could not be listed, by name, and why: bad files like any other.
     """
 
     title: str
@@ -62,6 +59,9 @@ class Stage:
     cut: Callable[[Any], Sequence[Shard]] | None = None
     limited: bool = True
     in_place: bool = False
+    verify: bool = False
+    prune: bool = False
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for shard in self.shards:
@@ -94,6 +94,7 @@ class StageResult:
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    pruned: bool = False
 
     @property
     def counts(self) -> Counter[str]:
@@ -108,6 +109,7 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         yield
         return
     check_writable(options.output)
+    check_links(options.input, options.output)
     with run_lock(options.output):
         remove_temporaries(options.output)
         yield
@@ -122,18 +124,22 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
     """
     plan = _plan(options, stage, resume)
     if options.dry_run:
-        print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output)
+        print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output, stage.prune)
         return StageResult(plan=plan, manifests=read_manifests(options.output, plan.resume.done))
     handle_bad_files(options, list(plan.bad_files.values()))
+    for manifest in plan.resume.renewed.values():
+        write_manifest(options.output, manifest)
+    for name in plan.resume.gone if stage.prune else ():
+        forget_shard(options.output, name)
     pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
     forget_failures(options.output, [*plan.pieces, *(piece.name for piece in pieces)])
     seconds = 0.0
     if pieces:
-        if not stage.in_place:
-            _forget_old(options, stage, plan.resume)
+        if resume is None:
+            _forget_old(options, stage, plan)
         print(f"{stage.title}: {len(plan.pieces)} to do, {len(plan.resume.done)} done", file=sys.stderr)
         seconds = _run(options, stage, pieces)
-    return _finished(options, plan, seconds)
+    return replace(_finished(options, plan, seconds), pruned=stage.prune and bool(plan.resume.gone))
 
 
 def is_complete(options: JobOptions, stage: Stage) -> bool:
@@ -181,7 +187,15 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
     if resume is None:
         fingerprints = {name: fingerprint_of(stage.work, shard) for name, shard in by_name.items()}
         limit = options.limit if stage.limited else None
-        resume = plan_resume(options.output, fingerprints, overwrite=options.overwrite, limit=limit)
+        inputs = {shard.name: shard.file for shard in stage.shards} if stage.in_place else None  # type: ignore[attr-defined]
+        resume = plan_resume(
+            options.output, fingerprints, inputs=inputs, overwrite=options.overwrite, verify=stage.verify, limit=limit
+        )
+        if stage.in_place:
+            hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
+            known = known_shards(options.output, stage.folder)
+            gone = [name for name in known if name not in by_name and not name.startswith(hidden)]
+            resume = replace(resume, gone=sorted(gone))
 
     def cut(name: str) -> Sequence[Shard] | BadFile:
         try:
@@ -195,7 +209,10 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
         shards=len(by_name),
         resume=resume,
         pieces={name: pieces for name, pieces in found.items() if not isinstance(pieces, BadFile)},
-        bad_files={name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
+        bad_files={
+            **stage.unreadable,
+            **{name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
+        },
     )
 
 
@@ -228,33 +245,23 @@ def _finished(options: JobOptions, plan: StagePlan, seconds: float) -> StageResu
             )
     failed = {shard_of[failure.name]: failure.message for failure in failures}
     handle_bad_files(options, list(failed.values()))
-    manifests = read_manifests(options.output, [*plan.resume.done, *plan.resume.to_do])
+    failed = {**plan.bad_files, **failed}
+    # A file that was good once and is not any more has a manifest, which is not about what is in the input now.
+    manifests = read_manifests(
+        options.output, [name for name in (*plan.resume.done, *plan.resume.to_do) if name not in failed]
+    )
     missing = [name for name in plan.pieces if name not in manifests and name not in failed]
     if missing:
         raise UserError(f"{len(missing)} shards were not finished, {missing[0]} among them. Rerun the same command")
-    return StageResult(plan=plan, manifests=manifests, failed={**plan.bad_files, **failed}, seconds=seconds)
+    return StageResult(plan=plan, manifests=manifests, failed=failed, seconds=seconds)
 
 
-def _forget_old(options: JobOptions, stage: Stage, resume: ResumePlan) -> None:
-    for name, reason in resume.to_do.items():
-        if reason != "new":
-            _forget(options.output, name)
-    if options.overwrite:
-        for name in _known_shards(options.output, stage.folder):
-            _forget(options.output, name)
-
-
-def _known_shards(output: str, folder: str) -> list[str]:
-    """Every shard in a folder that has a manifest."""
-    store, root = filesystem(join_url(output, MANIFESTS))
-    path = f"{root}/{folder}".rstrip("/")
-    found = store.find(path) if store.isdir(path) else []
-    return [str(one)[len(root) :].lstrip("/").removesuffix(".json") for one in found]
-
-
-def _forget(output: str, name: str) -> None:
-    """Marks a shard as not done, then removes what it published: not all of it is always written again."""
-    manifest = read_manifest(output, name)
-    remove_manifest(output, name)
-    for published in manifest.outputs if manifest is not None else ():
-        remove(join_url(output, published))
+def _forget_old(options: JobOptions, stage: Stage, plan: StagePlan) -> None:
+    """Removes what is done again. Where shards are replaced one by one, it stays until then."""
+    if stage.in_place:
+        for name in plan.resume.damaged:  # whoever works on it would see a manifest that matches
+            remove_manifest(options.output, name)
+        return
+    old = [name for name in plan.pieces if plan.resume.to_do[name] != NEW]
+    for name in [*old, *(known_shards(options.output, stage.folder) if options.overwrite else ())]:
+        forget_shard(options.output, name)

@@ -10,7 +10,7 @@ from respace.storage.errors import UserError
 from respace.storage.files import join_url
 from transforms.shards.contract import Shard
 from transforms.shards.dead_letters import DEAD_LETTERS
-from transforms.shards.manifests import ResumePlan
+from transforms.shards.resume import ResumePlan
 
 
 def print_summary(title: str, rows: Sequence[tuple[str, object]]) -> None:
@@ -29,7 +29,12 @@ def print_summary(title: str, rows: Sequence[tuple[str, object]]) -> None:
 
 
 def print_plan(
-    title: str, resume: ResumePlan, pieces: Mapping[str, Sequence[Shard]], bad: Mapping[str, str], output: str
+    title: str,
+    resume: ResumePlan,
+    pieces: Mapping[str, Sequence[Shard]],
+    bad: Mapping[str, str],
+    output: str,
+    prune: bool = False,
 ) -> None:
     """What a stage would do, and why.
 
@@ -39,27 +44,40 @@ def print_plan(
         pieces: what each of them is cut into.
         bad: those that cannot be read, and why.
         output: where it would write.
+        prune: whether it would remove what was made from inputs that are gone.
     """
+    for message in bad.values():
+        print(f"cannot read  {message}")
     for name, reason in resume.to_do.items():
-        if name in bad:
-            print(f"cannot read  {bad[name]}")
-        else:
+        if name not in bad:
             size = sum(piece.size for piece in pieces[name])
             about = [f"about {size:,} bytes"] if size else []
             about += [f"{len(pieces[name])} shards"] if len(pieces[name]) > 1 else []
             print(f"do           {name}  ({'; '.join([', '.join(about), reason] if about else [reason])})")
     for name, reason in resume.done.items():
         print(f"{'skip':<12} {name}  ({reason})")
+    for name in resume.gone:
+        print(f"{'remove' if prune else 'keep':<12} {name}  (its input is gone)")
     print_summary(
         f"dry run, {title}: nothing was written",
         [
-            ("to do", len(resume.to_do) - len(bad)),
+            ("to do", len(pieces)),
             ("to skip", len(resume.done)),
+            *([("to remove" if prune else "inputs gone", len(resume.gone))] if resume.gone else []),
             ("unreadable", len(bad)),
             ("shards", sum(map(len, pieces.values()))),
             ("output", output),
         ],
     )
+
+
+def left_out_rows(by_kind: Mapping[str, int]) -> list[tuple[str, object]]:
+    """What is in the input and not read, as rows of a summary.
+
+    >>> left_out_rows({"files ending in .pdf": 1200})
+    [('left out', '1,200 files ending in .pdf')]
+    """
+    return [("left out", f"{number:,} {kind}") for kind, number in by_kind.items()]
 
 
 def handle_bad_files(options: JobOptions, messages: Sequence[str]) -> None:

@@ -1,14 +1,15 @@
-"""Input files: found through fsspec, so that a local path, ``gs://`` and ``s3://`` are all the same.
+"""Files, through fsspec, so that a local path, ``gs://`` and ``s3://`` are all the same.
 
 >>> import tempfile, pathlib
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> _ = (folder / "a.jsonl").write_text("{}")
->>> [file.name for file in list_inputs([str(folder)], suffixes=[".jsonl", ".parquet"])]
-['a.jsonl']
+>>> [file.size for file in list_files(str(folder)).values()]
+[2]
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,11 +20,11 @@ from typing import Any, BinaryIO
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from respace.storage.errors import BadFile, BadOption, UserError
+from respace.storage.errors import BadFile, BadOption
 
 # What says that a file is another one than before, in the words of the different stores.
 _VERSION_KEYS = ("etag", "ETag", "generation", "md5Hash", "mtime", "LastModified", "updated", "created")
-_GLOB = set("*?[")
+GLOB = set("*?[")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,51 +69,13 @@ def join_url(root: str, *names: str) -> str:
     return "/".join([root.rstrip("/") or "/", *names])
 
 
-def list_inputs(inputs: Sequence[str], suffixes: Sequence[str], option: str = "--input") -> list[InputFile]:
-    """Every file that the inputs (files, directories, globs, URLs) name, sorted by name, each once.
-
-    In directories, files of other kinds are passed over, and so is everything whose name begins with ``_`` or ``.``:
-    manifests, temporary files, reports.
-
-    Args:
-        inputs: what the user gave.
-        suffixes: kinds of files that can be read, such as ``.jsonl.gz``.
-        option: the option that gave them, for messages.
-
-    Raises:
-        UserError: an input is missing or names no file, a name is not valid UTF-8, or two files would have the same
-            output name, or one file two.
-    """
-    found: dict[str, InputFile] = {}
-    names: dict[str, str] = {}
-    for one in inputs:
-        files = list(_files_of(one, tuple(suffixes), option))
-        if not files:
-            raise UserError(
-                f"{option} {one}: no file there that can be read. Expected files ending in {_one_of(suffixes)}"
-            )
-        for file in files:
-            _check_name(file.url)
-            other = found.setdefault(file.name, file)
-            if other.url != file.url:
-                raise UserError(
-                    f"{other.url} and {file.url} would both become {file.name} in the output. "
-                    f"Give their common parent directory as {option}, or run them into two outputs"
-                )
-            name = names.setdefault(file.url, file.name)
-            if name != file.name:
-                raise UserError(
-                    f"{file.url} would become both {name} and {file.name} in the output. "
-                    "Give every file or directory once, not also a directory above it"
-                )
-    return sorted(found.values(), key=lambda file: file.name)
-
-
 def describe(url: str, name: str = "") -> InputFile:
     """One file whose URL is known. Raises FileNotFoundError if it is not there."""
     store, path = filesystem(url)
     info = store.info(path)
-    return InputFile(url=url, name=name or os.path.basename(path), size=int(info["size"] or 0), version=_version(info))
+    return InputFile(
+        url=url, name=name or os.path.basename(path), size=int(info["size"] or 0), version=version_of(info)
+    )
 
 
 def file_size(url: str) -> int | None:
@@ -124,6 +87,38 @@ def file_size(url: str) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return int(info["size"] or 0) if info["type"] == "file" else None
+
+
+def list_files(root: str) -> dict[str, InputFile]:
+    """Every file below a directory by its path in it, from one listing; none where there is no directory."""
+    store, path = filesystem(root)
+    store.invalidate_cache(path)
+    found = store.find(path, detail=True) if store.isdir(path) else {}
+    names = {str(where)[len(path) :].lstrip("/"): info for where, info in found.items()}
+    return {
+        name: InputFile(url=join_url(root, name), name=name, size=int(info["size"] or 0), version=version_of(info))
+        for name, info in names.items()
+    }
+
+
+def file_digest(url: str) -> str:
+    """The SHA-256 of what a file holds."""
+    store, path = filesystem(url)
+    with store.open(path, "rb") as stream:
+        return _digest(stream)
+
+
+def input_digest(file: InputFile) -> str:
+    """The SHA-256 of what an input holds. Raises BadFile if it changed since it was listed."""
+    with open_input(file) as stream:
+        return _digest(stream)
+
+
+def _digest(stream: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def read_bytes(url: str) -> bytes:
@@ -168,9 +163,9 @@ def check_apart(inputs: Sequence[str], output: str) -> None:
     Raises:
         BadOption: one of the two contains the other.
     """
-    where = _absolute(output)
+    where = absolute(output)
     for one in inputs:
-        base = _absolute(_fixed_part(one))
+        base = absolute(fixed_part(one))
         if where == base or where.startswith(base.rstrip("/") + "/"):
             raise BadOption(
                 f"--output {output} lies inside --input {one}. Give an output directory outside of the input"
@@ -179,56 +174,36 @@ def check_apart(inputs: Sequence[str], output: str) -> None:
             raise BadOption(f"--input {one} lies inside --output {output}. Give an output directory beside the input")
 
 
-def _files_of(one: str, suffixes: tuple[str, ...], option: str) -> Iterator[InputFile]:
-    store, path = filesystem(one)
-    if store.isdir(path):
-        base, found = path, _find(store, path)
-    elif store.exists(path):
-        if not path.lower().endswith(suffixes):
-            raise UserError(f"{option} {one}: unknown kind of file. Expected a name ending in {_one_of(suffixes)}")
-        base, found = path.rpartition("/")[0], {path: store.info(path)}
-    elif _GLOB & set(path):
-        base = filesystem(_fixed_part(one))[1]
-        found = {}
-        for match, info in store.glob(path, detail=True).items():
-            found.update({match: info} if info["type"] == "file" else _find(store, match))
-    else:
-        raise UserError(f"{option} {one}: not found. Expected an existing file, directory or glob")
-    for where, info in sorted(found.items()):
-        name = where[len(base) :].lstrip("/")
-        hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
-        if info["type"] == "file" and where.lower().endswith(suffixes) and (not hidden or where == path):
-            url = where if isinstance(store, LocalFileSystem) else store.unstrip_protocol(where)
-            yield InputFile(url=url, name=name, size=int(info["size"] or 0), version=_version(info))
+def check_links(inputs: Sequence[str], output: str) -> None:
+    """No link inside the output leads into an input, or to a folder that has one.
+
+    Raises:
+        BadOption: one does.
+    """
+    store, root = filesystem(output)
+    if not isinstance(store, LocalFileSystem):
+        return
+    bases = [absolute(fixed_part(one)) for one in inputs]
+    for folder, names, _ in os.walk(root):
+        for link in (os.path.join(folder, name) for name in names if os.path.islink(os.path.join(folder, name))):
+            where = os.path.realpath(link)
+            if any(is_within(where, base) or is_within(base, where) for base in bases):
+                raise BadOption(
+                    f"--output {output}: {link} is a link to {where}, which is an input or has one inside. "
+                    "Remove the link, or give another output directory"
+                )
 
 
-def _check_name(url: str) -> None:
-    try:
-        url.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UserError(f"{url!r}: the name is not valid UTF-8. Rename the file") from error
+def is_within(path: str, folder: str) -> bool:
+    """Whether an absolute path is a folder or below it.
+
+    >>> is_within("/a/b", "/a"), is_within("/ab", "/a")
+    (True, False)
+    """
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _find(store: fsspec.AbstractFileSystem, root: str) -> dict[str, dict[str, Any]]:
-    """Every file below a directory, through links too, which fsspec does not follow."""
-    found: dict[str, dict[str, Any]] = {}
-    waiting, seen = [root], set()
-    while waiting:
-        folder = waiting.pop()
-        if os.path.realpath(folder) in seen:  # a link may lead back up
-            continue
-        seen.add(os.path.realpath(folder))
-        for where, info in store.find(folder, detail=True).items():
-            if not info.get("islink"):
-                found[where] = info
-            elif store.isdir(where):
-                waiting.append(where)
-            else:  # a broken link is a file that cannot be read
-                found[where] = store.info(where) if store.exists(where) else {**info, "type": "file"}
-    return found
-
-
-def _version(info: dict[str, Any]) -> str:
+def version_of(info: dict[str, Any]) -> str:
     for key in _VERSION_KEYS:
         value = info.get(key)
         if value is not None:
@@ -238,21 +213,17 @@ def _version(info: dict[str, Any]) -> str:
     return ""
 
 
-def _fixed_part(pattern: str) -> str:
+def fixed_part(pattern: str) -> str:
     """The directory before the first wildcard; of a path without one, the path."""
-    if not _GLOB & set(pattern) or filesystem(pattern)[0].exists(filesystem(pattern)[1]):
+    if not GLOB & set(pattern) or filesystem(pattern)[0].exists(filesystem(pattern)[1]):
         return pattern
     parts = pattern.split("/")
-    first = next(place for place, part in enumerate(parts) if _GLOB & set(part))
+    first = next(place for place, part in enumerate(parts) if GLOB & set(part))
     return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
 
 
-def _absolute(url: str) -> str:
+def absolute(url: str) -> str:
     store, path = filesystem(url)
     if isinstance(store, LocalFileSystem):
         return os.path.realpath(path)
     return str(store.unstrip_protocol(path)).rstrip("/")
-
-
-def _one_of(suffixes: Sequence[str]) -> str:
-    return ", ".join(suffixes)

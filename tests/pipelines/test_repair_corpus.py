@@ -253,7 +253,9 @@ def test_bad_options_fail_before_anything_is_read(
 def test_changed_options_are_refused(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(corpus, tmp_path / "out")
     assert run(corpus, tmp_path / "out", "--insertion_penalty", "2") == 1
-    assert "model was 'rules (None, None)' and is now 'rules (2.0, None)'. Give --overwrite" in capsys.readouterr().err
+    assert (
+        "model was 'rules (None, None)' and is now 'rules (2.0, None)' (3 more shards differ" in capsys.readouterr().err
+    )
     assert run(corpus, tmp_path / "out", "--insertion_penalty", "2", "--overwrite") == 0
 
 

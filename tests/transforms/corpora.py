@@ -11,20 +11,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from respace.storage.errors import BadFile
-from respace.storage.files import list_inputs
+from respace.storage.inputs import list_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import SUFFIXES
 from transforms.repair.plan import CutFile, shard_bytes
 from transforms.repair.work import ModelOptions, RepairShard, RepairWork
 from transforms.shards.contract import ShardResult, fingerprint_of
-from transforms.shards.manifests import Manifest, ResumePlan, plan_resume, read_manifest
+from transforms.shards.manifests import Manifest, read_manifest
+from transforms.shards.resume import ResumePlan, plan_resume
 
 RULES = "tests.transforms.rule_method:Rules"
 BEFORE = ["one ofthe others", "a\u00a0x in it", "nothing to do", "", "a  x of\tthe ofthe"]
 AFTER = ["one of the others", "ax in it", "nothing to do", "", "ax of\tthe of the"]
 
 
-def work(output: Path | str, run: str = "run", overwrite: bool = False, **formats: Any) -> RepairWork:
+def work(output: Path | str, run: str = "run", **formats: Any) -> RepairWork:
     return RepairWork(
         output=str(output),
         model=ModelOptions(model=RULES),
@@ -32,7 +33,6 @@ def work(output: Path | str, run: str = "run", overwrite: bool = False, **format
         settings={"model": "rules", **{key: str(value) for key, value in formats.items()}},
         batch_characters=1000,
         run=run,
-        overwrite=overwrite,
     )
 
 
@@ -50,7 +50,8 @@ def whole_files(source: Path | str) -> list[RepairShard]:
 def plan(source: Path | str, job: RepairWork, workers: int | None = None, **options: Any) -> Planned:
     """What a stage of the job would do."""
     files = {shard.name: shard for shard in whole_files(source)}
-    resume = plan_resume(job.output, {name: fingerprint_of(job, one) for name, one in files.items()}, **options)
+    fingerprints = {name: fingerprint_of(job, one) for name, one in files.items()}
+    resume = plan_resume(job.output, fingerprints, inputs={name: one.file for name, one in files.items()}, **options)
     cut = CutFile(job.formats, shard_bytes(sum(shard.file.size for shard in files.values()), workers))
     shards: list[RepairShard] = []
     bad: dict[str, str] = {}
@@ -62,9 +63,11 @@ def plan(source: Path | str, job: RepairWork, workers: int | None = None, **opti
     return Planned(resume, shards, bad)
 
 
-def repair(source: Path | str, job: RepairWork, workers: int | None = None) -> list[ShardResult]:
+def repair(
+    source: Path | str, job: RepairWork, workers: int | None = None, overwrite: bool = False
+) -> list[ShardResult]:
     """Repairs everything that needs it. Raises BadFile for the first file that cannot be read."""
-    planned = plan(source, job, workers, overwrite=job.overwrite)
+    planned = plan(source, job, workers, overwrite=overwrite)
     for message in planned.bad_files.values():
         raise BadFile(message)
     return [job(shard) for shard in planned.shards]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from respace.storage.compression import COMPRESSION_SUFFIXES, compression_of
 from respace.storage.errors import BadFile
 from transforms.formats.contract import FormatOptions, ShardFormat
+from transforms.formats.copied import Copied
 from transforms.formats.json_lines import JsonLines
 from transforms.formats.lines import LineFormat
 from transforms.formats.parquet import ParquetFormat
@@ -50,4 +51,6 @@ def format_of(name: str, options: FormatOptions) -> ShardFormat:
     for suffix, make in _COMPRESSIBLE.items():
         if plain.endswith(suffix):
             return make(options)
+    if options.copy_others:
+        return Copied()
     raise BadFile(f"{name}: unknown kind of file. Expected a name ending in {', '.join(SUFFIXES)}")

@@ -10,7 +10,8 @@ from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import format_of
 from transforms.repair.work import RepairShard, RepairWork
 from transforms.shards.contract import fingerprint_of
-from transforms.shards.manifests import ResumePlan, plan_resume, read_manifests
+from transforms.shards.manifests import read_manifests
+from transforms.shards.resume import CHANGED_INPUT, NEW, ResumePlan, plan_resume
 
 # A shard should take some seconds, so that its overhead does not matter, and not much more, so that all cores end
 # together and a killed run loses little.
@@ -53,18 +54,22 @@ def shard_bytes(total: int, workers: int | None) -> int:
 
 
 def plan_retry(work: RepairWork, shards: Sequence[RepairShard], limit: int | None = None) -> ResumePlan:
-    """The files that are done but for their dead letters.
+    """The files that are done but for their dead letters, and those that were mended since they failed.
 
     Raises:
         UserError: they were written with different settings, or none of them was done at all.
     """
-    known = plan_resume(work.output, {shard.name: fingerprint_of(work, shard) for shard in shards})
-    if not known.done:
+    fingerprints = {shard.name: fingerprint_of(work, shard) for shard in shards}
+    known = plan_resume(work.output, fingerprints, inputs={shard.name: shard.file for shard in shards})
+    if not known.done and all(reason == NEW for reason in known.to_do.values()):
         raise UserError(f"{next(iter(known.to_do))} is not done yet. Run the job without --retry_dead_letters first")
-    counts = {name: one.counts["dead_letters"] for name, one in read_manifests(work.output, known.done).items()}
-    chosen = [name for name, number in counts.items() if number][:limit]
-    others = {name: f"{number} dead letters" for name, number in counts.items() if name not in chosen}
-    return ResumePlan(
-        to_do={name: f"{counts[name]} dead letters" for name in chosen},
-        done={**others, **dict.fromkeys(known.to_do, "not done yet")},
-    )
+    changed = [name for name, reason in known.to_do.items() if reason == CHANGED_INPUT]
+    counts = {
+        name: one.counts["dead_letters"] for name, one in read_manifests(work.output, [*known.done, *changed]).items()
+    }
+    reasons = {name: f"{number} dead letters" for name, number in counts.items() if number}
+    reasons |= {name: f"{reasons[name]}, and {CHANGED_INPUT}" for name in changed if name in reasons}
+    to_do = dict(list(reasons.items())[:limit])
+    others = {name: f"{number} dead letters" for name, number in counts.items() if name not in to_do}
+    waiting = {name: "not done yet" for name in known.to_do if name not in (*to_do, *others)}
+    return ResumePlan(to_do=to_do, done={**others, **waiting}, renewed=known.renewed)

@@ -83,6 +83,15 @@ def render_page(summary: Mapping[str, Any]) -> str:
     if summary["unreadable"]:
         rows = [[escape(name), escape(message)] for name, message in summary["unreadable"].items()]
         body.append(_section("Unreadable files", "They are not in the output.", _table(["file", "reason"], rows)))
+    if summary.get("not_read"):
+        rows = [[escape(kind), f"{number:,}"] for kind, number in summary["not_read"].items()]
+        body.append(
+            _section(
+                "Not read",
+                "What the input has and the output has not; <code>--copy_others</code> copies files of other kinds.",
+                _table(["kind", "number"], rows, last_is_number=True),
+            )
+        )
     body += [
         _section("Throughput", _throughput_text(summary["shards"]), _shards(summary["shards"])),
         _section("Settings", "What the output depends on.", _settings(summary["settings"])),

@@ -14,14 +14,17 @@ from transforms.formats.sidecar import patch_sidecar, sidecar_table
 from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics
 from transforms.repair.outputs import local_copy
 from transforms.repair.work import CountedRepair, RepairShard, RepairWork
-from transforms.shards.contract import Fingerprint, ShardResult
+from transforms.shards.contract import Fingerprint, ShardResult, fingerprint_of
 from transforms.shards.dead_letters import DeadLetterWriter, read_dead_letters
-from transforms.shards.manifests import Manifest, read_manifest
+from transforms.shards.manifests import Manifest, changed_settings, read_manifest
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryWork:
-    """Tries the dead letters of one file again. The file is done already, with the options of ``repair``."""
+    """Tries the dead letters of one file again; a file that was mended since is repaired as a whole.
+
+    A file that is done was done with the options of ``repair``.
+    """
 
     repair: RepairWork
 
@@ -37,7 +40,9 @@ class RetryWork:
     def __call__(self, shard: RepairShard) -> ShardResult:
         work = self.repair
         manifest = read_manifest(work.output, shard.name)
-        if manifest is None or manifest.run == work.run or not manifest.counts["dead_letters"]:
+        if manifest is None or changed_settings(manifest.fingerprint, fingerprint_of(work, shard)):
+            return work(shard)
+        if manifest.run == work.run or not manifest.counts["dead_letters"]:
             return ShardResult(shard.name)
         started = time.monotonic()
         form, files = work.format(shard), work.files(shard)

@@ -38,4 +38,4 @@ class RevertWork:
         with publish(target) as path:
             rows = format_of(shard.name, self.formats).revert(shard.file, path)
         progress.report(documents=rows, bytes=shard.file.size)
-        return finish_shard(self, shard, [target], {"documents": rows}, run=self.run)
+        return finish_shard(self, shard, [target], {"documents": rows}, run=self.run, source=shard.file)

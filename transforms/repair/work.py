@@ -115,7 +115,6 @@ class RepairWork:
         settings: what every output of the job depends on, beside its input.
         batch_characters: how much text to give to the model at once.
         run: identifies this run.
-        overwrite: do again what another run has done.
     """
 
     output: str
@@ -124,7 +123,6 @@ class RepairWork:
     settings: Fingerprint
     batch_characters: int
     run: str
-    overwrite: bool = False
 
     rules: ClassVar[int] = 2
 
@@ -155,8 +153,7 @@ class RepairWork:
         return OutputFiles(self.output, shard.name, self.format(shard).has_sidecar)
 
     def _is_done(self, shard: RepairShard) -> bool:
-        manifest = done_manifest(self.output, shard.name, fingerprint_of(self, shard))
-        return manifest is not None and (manifest.run == self.run or not self.overwrite)
+        return done_manifest(self.output, shard.name, fingerprint_of(self, shard)) is not None
 
     def _repair(self, shard: RepairShard) -> ShardResult:
         started = time.monotonic()
@@ -209,7 +206,8 @@ class RepairWork:
         """The manifest, when all files of a shard are published."""
         urls = self.files(shard).published(with_dead_letters=bool(statistics.counts["dead_letters"]))
         details = {**statistics.to_json(), "seconds": round(seconds, 3)}
-        return finish_shard(self, shard, urls, statistics.counts, details, self.run)
+        source = None if shard.is_part else shard.file
+        return finish_shard(self, shard, urls, statistics.counts, details, self.run, source)
 
 
 class CountedRepair:

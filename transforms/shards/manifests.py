@@ -1,8 +1,8 @@
-"""Manifests: the small JSON file that says a shard is done and how. Written last; resume reads nothing else.
+"""Manifests: the small JSON file that says a shard is done and how. Written last.
 
 A *fingerprint* is a flat dictionary of everything that the output of a shard depends on: the input's size and version,
-the options, the model, the code. A shard whose manifest has the same fingerprint is skipped; one whose manifest has
-another is refused, with the difference in words.
+the options, the model, the code. What becomes of a shard whose manifest has another one, `transforms.shards.resume`
+says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from respace.storage.errors import UserError
-from respace.storage.files import InputFile, file_size, filesystem, join_url, read_bytes
+from respace.storage.files import (
+    InputFile,
+    describe,
+    file_digest,
+    file_size,
+    filesystem,
+    input_digest,
+    join_url,
+    read_bytes,
+)
 from respace.storage.publish import publish_bytes
 from transforms.shards.contract import AnyShard, Fingerprint, ShardResult, ShardWork, fingerprint_of
 
@@ -31,6 +40,9 @@ class Manifest:
         name: name of the shard.
         fingerprint: what its output depends on.
         outputs: published files, relative to the output directory, and their sizes.
+        versions: etag or time of modification of each of them, as far as their store has any.
+        digests: the SHA-256 of what each of them holds.
+        input_digest: the SHA-256 of the input, where the shard is one file.
         counts: documents, characters, edits, …: whole numbers that add up over shards.
         details: anything else a report wants to know.
         run: which run made it.
@@ -39,6 +51,9 @@ class Manifest:
     name: str
     fingerprint: Fingerprint
     outputs: Mapping[str, int]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    input_digest: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     run: str = ""
@@ -48,9 +63,12 @@ def manifest_url(output: str, name: str) -> str:
     return join_url(output, MANIFESTS, f"{name}.json")
 
 
+INPUT_SIZE, INPUT_VERSION = "input size", "input version"
+
+
 def input_fingerprint(file: InputFile) -> dict[str, str | int]:
     """The part of a fingerprint that an input file gives."""
-    return {"input size": file.size, "input version": file.version}
+    return {INPUT_SIZE: file.size, INPUT_VERSION: file.version}
 
 
 def finish_shard(
@@ -60,13 +78,28 @@ def finish_shard(
     counts: Mapping[str, int],
     details: Mapping[str, Any] | None = None,
     run: str = "",
+    source: InputFile | None = None,
 ) -> ShardResult:
-    """Writes the manifest of a shard whose files have been published: the last thing that any work does."""
+    """Writes the manifest of a shard whose files have been published: the last thing that any work does.
+
+    Args:
+        work: what was done.
+        shard: with which shard.
+        urls: what was published.
+        counts: see `Manifest`.
+        details: see `Manifest`.
+        run: see `Manifest`.
+        source: the input, if the shard is one file: its content then tells whether a file with another time is new.
+    """
     prefix = join_url(work.output, "")
+    published = {url.removeprefix(prefix): describe(url) for url in urls}
     manifest = Manifest(
         name=shard.name,
         fingerprint=fingerprint_of(work, shard),
-        outputs={url.removeprefix(prefix): file_size(url) or 0 for url in urls},
+        outputs={name: file.size for name, file in published.items()},
+        versions={name: file.version for name, file in published.items()},
+        digests={name: file_digest(file.url) for name, file in published.items()},
+        input_digest=input_digest(source) if source is not None else "",
         counts={name: int(count) for name, count in sorted(counts.items())},
         details=details or {},
         run=run,
@@ -129,56 +162,6 @@ def done_manifest(output: str, name: str, fingerprint: Fingerprint) -> Manifest 
     if manifest is None or changed_settings(manifest.fingerprint, fingerprint) or missing_outputs(output, manifest):
         return None
     return manifest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumePlan:
-    """Which shards to do. ``to_do`` and ``done`` give the reason for every name."""
-
-    to_do: Mapping[str, str]
-    done: Mapping[str, str]
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.to_do)
-
-
-def plan_resume(
-    output: str, fingerprints: Mapping[str, Fingerprint], *, overwrite: bool = False, limit: int | None = None
-) -> ResumePlan:
-    """Compares what is wanted with what is there.
-
-    Args:
-        output: output directory.
-        fingerprints: of every shard of the job, by name.
-        overwrite: do everything again.
-        limit: do at most this many shards.
-
-    Raises:
-        UserError: a shard was written with different settings; the message names the difference.
-    """
-    known = {} if overwrite else read_manifests(output, fingerprints)
-    to_do: dict[str, str] = {}
-    done: dict[str, str] = {}
-    for name, wanted in fingerprints.items():
-        manifest = known.get(name)
-        if manifest is None:
-            to_do[name] = "--overwrite" if overwrite else "new"
-            continue
-        different = changed_settings(manifest.fingerprint, wanted)
-        if different:
-            raise UserError(
-                f"{join_url(output, name)} was written with different settings: {'; '.join(different)}. "
-                "Give --overwrite to write it again, or another --output to keep both"
-            )
-        missing = missing_outputs(output, manifest)
-        if missing:
-            to_do[name] = f"its manifest is there, but {missing[0]} is missing or was changed"
-        else:
-            done[name] = "done, and nothing it depends on has changed"
-    if limit is not None:
-        to_do = dict(list(to_do.items())[:limit])
-    return ResumePlan(to_do=to_do, done=done)
 
 
 def remove_manifest(output: str, name: str) -> None:

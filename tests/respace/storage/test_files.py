@@ -8,7 +8,8 @@ import fsspec
 import pytest
 
 from respace.storage.errors import BadFile, BadOption, UserError
-from respace.storage.files import check_apart, describe, file_size, list_inputs, open_input
+from respace.storage.files import check_apart, describe, file_size, open_input
+from respace.storage.inputs import list_inputs
 
 SUFFIXES = (".jsonl", ".parquet")
 

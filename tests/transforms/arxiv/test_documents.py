@@ -15,7 +15,8 @@ import pytest
 
 from respace.storage.compression import Limits
 from respace.storage.errors import BadFile
-from respace.storage.files import InputFile, describe, list_inputs
+from respace.storage.files import InputFile, describe
+from respace.storage.inputs import list_inputs
 from transforms.arxiv.documents import (
     SOURCE_SUFFIXES,
     LatexDocument,

@@ -124,6 +124,6 @@ def test_texts_that_are_all_null(tmp_path: Path) -> None:
 def test_an_output_made_again_without_provenance_has_none_left(tmp_path: Path) -> None:
     write(tmp_path / "in/a.txt", b"one ofthe")
     repair(tmp_path / "in", work(tmp_path / "out", provenance=True))
-    repair(tmp_path / "in", work(tmp_path / "out", run="second", overwrite=True))
+    repair(tmp_path / "in", work(tmp_path / "out", run="second"), overwrite=True)
     with pytest.raises(BadFile, match="was not written with --provenance"):
         revert(tmp_path / "out", tmp_path / "back")

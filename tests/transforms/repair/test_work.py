@@ -47,9 +47,10 @@ def test_done_shards_are_not_done_again(source: Path, tmp_path: Path) -> None:
     assert outputs(job) == before
 
 
-def test_overwrite_does_again_what_another_run_did_and_only_that(source: Path, tmp_path: Path) -> None:
+def test_overwrite_does_again_what_differs_and_only_that(source: Path, tmp_path: Path) -> None:
     repair(source, work(tmp_path / "out"))
-    job = work(tmp_path / "out", run="second", overwrite=True)
+    assert plan(source, work(tmp_path / "out", run="second"), overwrite=True).shards == []
+    job = work(tmp_path / "out", run="second", keep_original=True)
     shards = plan(source, job, overwrite=True).shards
     assert [bool(job(shard).counts) for shard in shards] == [True, True]
     assert [bool(job(shard).counts) for shard in shards] == [False, False]
@@ -142,11 +143,12 @@ def test_changed_options_are_refused_with_the_difference(source: Path, tmp_path:
         plan(source, work(tmp_path / "out", provenance=True))
 
 
-def test_a_changed_input_is_refused(source: Path, tmp_path: Path) -> None:
+def test_a_changed_input_is_done_again(source: Path, tmp_path: Path) -> None:
     repair(source, work(tmp_path / "out"))
-    (source / "b.jsonl").write_text('{"text": "a"}\n')
-    with pytest.raises(UserError, match=r"b\.jsonl was written .*: input size was \d+ and is now 14"):
-        plan(source, work(tmp_path / "out"))
+    (source / "b.jsonl").write_text('{"text": "a ofthe"}\n')
+    assert plan(source, work(tmp_path / "out")).resume.to_do == {"b.jsonl": "its input has changed"}
+    repair(source, work(tmp_path / "out"))
+    assert (tmp_path / "out/b.jsonl").read_text() == '{"text": "a of the"}\n'
 
 
 def test_dead_letters_are_counted_kept_and_written(source: Path, tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_dead_letters_are_counted_kept_and_written(source: Path, tmp_path: Path)
 def test_dead_letters_of_an_earlier_run_are_removed(source: Path, tmp_path: Path) -> None:
     repair(source, work(tmp_path / "out"))
     (source / "b.jsonl").write_text('{"text": "ofthe"}\n')
-    repair(source, work(tmp_path / "out", run="second", overwrite=True))
+    repair(source, work(tmp_path / "out", run="second"))
     assert sorted(tree(tmp_path / "out", without=("_manifest",))) == [
         "_dead_letters/a.parquet.parquet",
         "a.parquet",

@@ -1,0 +1,184 @@
+"""The same command, night after night, while inputs and outputs change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.permissions import as_anybody
+from tests.pipelines.test_repair_corpus import run, summary
+from tests.transforms.corpora import tree, write_parquet
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    for name in ("a", "b", "c"):
+        write(tmp_path / f"in/{name}.jsonl", f"{name} ofthe others")
+    return tmp_path / "in"
+
+
+def write(path: Path, *texts: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def texts(path: Path) -> list[str]:
+    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
+
+
+def runs(output: Path) -> dict[str, Any]:
+    """Which run made each shard: one that was done again has another."""
+    found = (output / "_manifest").rglob("*.json")
+    return {path.name.removesuffix(".json"): json.loads(path.read_text())["run"] for path in sorted(found)}
+
+
+def done_again(output: Path, before: dict[str, Any]) -> list[str]:
+    return [name for name, made in runs(output).items() if before.get(name) != made]
+
+
+def test_nights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(corpus, out) == 0
+    known = runs(out)
+    for path in corpus.iterdir():
+        os.utime(path, (1e9, 1e9))
+    assert run(corpus, out) == 0
+    assert done_again(out, known) == []
+    write(corpus / "b.jsonl", "b ofthe changed")
+    write(corpus / "d.jsonl", "d ofthe new")
+    assert run(corpus, out) == 0
+    assert done_again(out, known) == ["b.jsonl", "d.jsonl"]
+    assert texts(out / "b.jsonl") == ["b of the changed"]
+    (corpus / "a.jsonl").unlink()
+    capsys.readouterr()
+    assert run(corpus, out) == 0
+    assert "inputs gone" in capsys.readouterr().out
+    assert (out / "a.jsonl").exists()
+    assert run(corpus, out, "--dry_run", "--prune") == 0
+    assert "remove       a.jsonl  (its input is gone)" in capsys.readouterr().out
+    assert (out / "a.jsonl").exists()
+    assert run(corpus, out, "--prune") == 0
+    assert sorted(name for name in tree(out) if not name.startswith("_")) == ["b.jsonl", "c.jsonl", "d.jsonl"]
+    assert summary(out)["totals"]["files"] == 3
+    assert "a.jsonl" not in runs(out)
+
+
+def test_a_copy_of_corpus_and_output(corpus: Path, tmp_path: Path) -> None:
+    run(corpus, tmp_path / "out")
+    for path in (corpus, tmp_path / "out"):
+        shutil.copytree(path, tmp_path / "copy" / path.name, copy_function=shutil.copyfile)
+    known = runs(tmp_path / "out")
+    assert run(tmp_path / "copy/in", tmp_path / "copy/out") == 0
+    assert runs(tmp_path / "copy/out") == known
+
+
+def test_a_damaged_output_is_found_and_mended(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(corpus, out)
+    whole, known, times = tree(out, without=("_manifest", "_report")), runs(out), os.stat(out / "b.jsonl")
+    (out / "b.jsonl").write_bytes(bytes(len(whole["b.jsonl"])))
+    os.utime(out / "b.jsonl", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run(corpus, out) == 0
+    assert done_again(out, known) == []
+    assert run(corpus, out, "--verify") == 0
+    assert done_again(out, known) == ["b.jsonl"]
+    assert tree(out, without=("_manifest", "_report")) == whole
+
+
+def test_a_file_that_became_unreadable(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_parquet(corpus / "p.parquet", ["one ofthe"])
+    run(corpus, out)
+    (corpus / "p.parquet").write_bytes(b"PAR1")
+    assert run(corpus, out, "--on_bad_file", "skip", "--prune") == 0
+    assert (summary(out)["totals"]["unreadable_files"], summary(out)["totals"]["files"]) == (1, 3)
+    write_parquet(corpus / "p.parquet", ["two ofthe"])
+    assert run(corpus, out) == 0
+    assert pq.read_table(out / "p.parquet")["text"].to_pylist() == ["two of the"]
+
+
+def test_overwrite_redoes_only_what_differs(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    run(corpus / "a.jsonl", out)
+    known = runs(out)
+    assert run(corpus, out, "--keep_original") == 1
+    assert "keep original was False and is now True" in capsys.readouterr().err
+    assert run(corpus, out, "--overwrite") == 0
+    assert done_again(out, known) == ["b.jsonl", "c.jsonl"]
+
+
+def test_retry_takes_a_file_that_was_mended(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write(corpus / "b.jsonl", "b ofthe", "why‽ ofthe")
+    assert run(corpus, out, "--max_error_fraction", "1") == 0
+    known = runs(out)
+    write(corpus / "a.jsonl", "changed, without dead letters ofthe")
+    write(corpus / "b.jsonl", "b ofthe", "why? ofthe", "more")
+    assert run(corpus, out, "--retry_dead_letters") == 0
+    assert done_again(out, known) == ["b.jsonl"]
+    assert texts(out / "b.jsonl") == ["b of the", "why? of the", "more"]
+    assert summary(out)["totals"]["dead_letters"] == 0
+
+
+def test_what_is_not_read_is_told(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "paper.pdf").write_bytes(b"%PDF-1.7 \xff ofthe")
+    os.mkfifo(corpus / "pipe.jsonl")
+    for more in ("--dry_run", "--limit=9"):
+        assert run(corpus, tmp_path / "out", more) == 0
+        shown = capsys.readouterr().out
+        assert "1 files ending in .pdf" in shown
+        assert "1 pipes, sockets and devices" in shown
+    assert summary(tmp_path / "out")["not_read"] == {"files ending in .pdf": 1, "pipes, sockets and devices": 1}
+    assert "files ending in .pdf" in (tmp_path / "out/_report/index.html").read_text()
+
+
+def test_other_files_are_copied_along(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, content = tmp_path / "out", b"%PDF-1.7 \xff ofthe"
+    (corpus / "sub").mkdir()
+    (corpus / "sub/paper.pdf").write_bytes(content)
+    assert run(corpus, out, "--copy_others") == 0
+    assert (out / "sub/paper.pdf").read_bytes() == content
+    assert "left out" not in capsys.readouterr().out
+    known = runs(out)
+    (corpus / "sub/paper.pdf").write_bytes(content[::-1])
+    assert run(corpus, out, "--copy_others") == 0
+    assert done_again(out, known) == ["paper.pdf"]
+    assert (out / "sub/paper.pdf").read_bytes() == content[::-1]
+
+
+def test_a_folder_that_cannot_be_listed(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    write(corpus / "sub/d.jsonl", "d ofthe")
+    assert run(corpus, out) == 0
+    (corpus / "sub").chmod(0)
+    try:
+        with as_anybody():
+            assert run(corpus, out, "--prune") == 1
+            assert "in/sub: the folder cannot be listed (Permission denied). Give --on_bad" in capsys.readouterr().err
+            assert run(corpus, out, "--prune", "--on_bad_file", "skip") == 0
+    finally:
+        (corpus / "sub").chmod(0o755)
+    assert (out / "sub/d.jsonl").exists()  # it may still be there tomorrow
+    assert "unreadable files       1" in capsys.readouterr().out
+
+
+def test_links(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "far/d.jsonl", "d ofthe")
+    (corpus / "far").symlink_to(tmp_path / "far")
+    assert run(corpus, tmp_path / "out") == 0
+    assert not (tmp_path / "out/far").exists()
+    assert "1 links that lead out of the input (--follow_links)" in capsys.readouterr().out
+    assert run(corpus, tmp_path / "out", "--follow_links") == 0
+    assert texts(tmp_path / "out/far/d.jsonl") == ["d of the"]
+    assert run(corpus, tmp_path / "far/out", "--follow_links") == 2
+    write(corpus / "sub/e.jsonl", "e ofthe")
+    (tmp_path / "out/sub").symlink_to(corpus / "sub")
+    assert run(corpus, tmp_path / "out") == 2
+    assert "Remove the link" in capsys.readouterr().err
+    assert texts(corpus / "sub/e.jsonl") == ["e ofthe"]
