@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from respace.storage.errors import BadFile, UserError
-from respace.storage.files import InputFile, filesystem, join_url, list_inputs, open_input, read_bytes
+from respace.storage.files import InputFile, filesystem, join_url, open_input, read_bytes
+from respace.storage.inputs import list_inputs
 from transforms.formats.provenance import EDITS, KeptEdit, character_positions, edits_from_python
 from transforms.formats.sidecar import read_sidecar
 from transforms.repair.report import REPORT
