@@ -11,7 +11,7 @@ example: $(VENV)/installed
 	@printf '\nbefore\n' && head -n 3 examples/corpus/typed.txt && printf '\nafter\n' && head -n 3 output/example/typed.txt
 
 test: lint
-	$(RUN) pytest -m "not slow"
+	$(RUN) pytest -m "not slow" -n auto --dist loadfile
 
 slow-test: $(VENV)/installed-dev
 	$(RUN) pytest -m slow
