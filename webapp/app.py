@@ -34,7 +34,9 @@ STATIC = {
     "corpus.js": "text/javascript",
 }
 _HEADERS = {
-    "content-security-policy": "default-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "content-security-policy": (
+        "default-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
