@@ -4,11 +4,21 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: example test slow-test lint clean
+.PHONY: example acl test slow-test lint clean
 
 example: $(VENV)/installed
 	$(RUN) pipelines.repair_corpus --input examples/corpus --output output/example --keep_original --provenance --overwrite
 	@printf '\nbefore\n' && head -n 3 examples/corpus/typed.txt && printf '\nafter\n' && head -n 3 output/example/typed.txt
+
+# The repaired ACL anthology: a folder or file of extracted papers becomes a corpus with its report.
+# make acl ACL=papers/ ACL_OUTPUT=output/acl ACL_COLUMN=text
+ACL ?= $(RESPACE_DATA)/corpora/acl_ocr.parquet
+ACL_OUTPUT ?= output/acl
+ACL_COLUMN ?= text
+acl: $(VENV)/installed
+	@test -e "$(ACL)" || { echo "make acl: $(ACL) is not there. Set ACL to a folder of extracted papers, or RESPACE_DATA" >&2; exit 2; }
+	$(RUN) pipelines.repair_corpus --input "$(ACL)" --output "$(ACL_OUTPUT)" --text_column $(ACL_COLUMN) --provenance --join_hyphenated
+	@echo "report: $(ACL_OUTPUT)/_report/index.html; review it with: $(RUN) webapp --corpus $(ACL_OUTPUT)"
 
 test: lint
 	$(RUN) pytest -m "not slow" -n auto --dist loadfile

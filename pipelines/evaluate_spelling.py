@@ -11,12 +11,13 @@ of each class (Table 2).
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.job.run import exit_code
+from pipelines.job.options import JobOptions, option
+from pipelines.job.run import run_job
 from respace.storage.errors import BadFile, BadOption, UserError
 
 if TYPE_CHECKING:
@@ -28,26 +29,22 @@ if TYPE_CHECKING:
 _CELL = "Share of spelling and mixed errors corrected / F-score of all errors"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Evaluates spelling correction after repair.", allow_abbrev=False)
-    parser.add_argument("--input", nargs="+", required=True, metavar="DIRECTORY", help="benchmarks, or what holds them")
-    parser.add_argument("--output", required=True, metavar="DIRECTORY", help="where to write the report")
-    parser.add_argument("--methods", default="fast", metavar="A,B", help="methods that repair first (default: fast)")
-    parser.add_argument("--correctors", default="symspell,hunspell", metavar="A,B")
-    parser.add_argument("--sequences", type=int, metavar="N", help="only the first N sequences of each benchmark")
-    options = parser.parse_args(argv)
-    return exit_code(lambda: job(options))
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSpellingOptions(JobOptions):
+    """Evaluates spelling correction after repair. Runs in this process; a shard is a benchmark."""
+
+    methods: str = option("fast", "methods that repair first (default: fast)", metavar="A,B")
+    correctors: str = option("symspell,hunspell", "spelling correctors (default: both)", metavar="A,B")
+    sequences: int | None = option(None, "only the first N sequences of each benchmark", metavar="N", least=1)
 
 
-def job(options: argparse.Namespace) -> int:
+def job(options: EvaluateSpellingOptions) -> int:
     from respace import tables
     from respace.benchmarks import find_benchmarks
     from respace.correctors import load_corrector
     from respace.storage.files import join_url
     from respace.storage.publish import check_writable, publish_bytes
 
-    if options.sequences is not None and options.sequences < 1:
-        raise BadOption(f"--sequences {options.sequences}: expected at least 1")
     try:
         urls = find_benchmarks(options.input)
         texts = {name: one for name in urls if (one := _with_spelling(name, urls, options.sequences)) is not None}
@@ -55,8 +52,12 @@ def job(options: argparse.Namespace) -> int:
         raise UserError(f"--input {error}") from error
     if not texts:
         raise UserError(f"--input {options.input}: no benchmark there has a spelling.txt. See docs/reproduce.md")
+    texts = dict(list(texts.items())[: options.limit])
     correctors = {name: load_corrector(name) for name in options.correctors.split(",")}
     methods = {name: _loaded(name) for name in options.methods.split(",") if name}
+    if options.dry_run:
+        print(f"would correct {', '.join(texts)} with {', '.join(correctors)}, alone and after {', '.join(methods)}")
+        return 0
     check_writable(options.output)
     found = [_errors_table(texts), _table(texts, methods, correctors)]
     print("\n\n".join(map(tables.markdown, found)))
@@ -139,6 +140,10 @@ def _errors_table(all_texts: Mapping[str, Sequences]) -> Table:
         rows.append([name, *(f"{one:,}" for one in numbers)])
     head = ["benchmark", "tokens", "tokenization errors", "spelling errors", "mixed errors"]
     return Table("Erroneous tokens", head, rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return run_job(job, EvaluateSpellingOptions, argv)
 
 
 if __name__ == "__main__":

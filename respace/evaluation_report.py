@@ -12,7 +12,7 @@ from respace.significance import LEVEL, PERMUTATIONS, bootstrap_interval, random
 from respace.tables import Table
 
 TESTED = ("f_score", "sequence_accuracy")
-NOT_SIGNIFICANT = "*"
+NOT_SIGNIFICANT = "†"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "–": "--",
+    "†": r"\textdagger{}",
     **{one: f"\\{one}" for one in "&%$#_{}"},
 }
 _STYLE = """

@@ -46,9 +46,9 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     arguments += ["--slice_sequences", "2", "--local_workers", "1"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
-    assert "| do_nothing | 0.0* | 0.0* |" in printed  # five sequences are too few to tell
+    assert "| do_nothing | 0.0† | 0.0† |" in printed  # five sequences are too few to tell
     assert "| do_nothing | 40.0 | 40.0 |" in printed
-    assert "* not significantly different from the best of the column" in printed
+    assert "† not significantly different from the best of the column" in printed
     predicted = out / "Wiki" / "predictions"
     assert (predicted / "do_nothing.txt").read_text() == "thec at\na b\nxy z\nabc\nab\n"
     spaced = next(path for path in predicted.iterdir() if path.name != "do_nothing.txt")
@@ -66,7 +66,7 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     assert everywhere["harm"] == 2500  # one false space in "ab", of the four characters of "a b" and "ab"
     assert everywhere["p_values"]["sequence_accuracy"] == 1
     assert "0.0–0.0" in (out / "report.md").read_text()
-    assert r"do\_nothing & 0.0* & 0.0* \\" in (out / "report.tex").read_text()
+    assert r"do\_nothing & 0.0\textdagger{} & 0.0\textdagger{} \\" in (out / "report.tex").read_text()
     assert "Recall,do_nothing,Wiki,0.0" in (out / "report.csv").read_text().splitlines()
     assert "<td>do_nothing</td>" in (out / "report.html").read_text()
     assert main(arguments) == 0  # all slices are done: nothing runs, the same table
@@ -122,7 +122,7 @@ def test_predictions_of_others_are_scored_without_running(
     assert "Published figures are of the test halves" in printed
     assert "do_nothing |" not in printed
     assert main([*arguments, "--methods", "do_nothing", "--compare", "theirs", "--local_workers", "1"]) == 0
-    assert "| do_nothing | 0.0 | 0.0* |" in capsys.readouterr().out
+    assert "| do_nothing | 0.0 | 0.0† |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

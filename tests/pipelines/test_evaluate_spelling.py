@@ -48,6 +48,12 @@ def test_bad_options(
     assert message in capsys.readouterr().err
 
 
+def test_a_dry_run_writes_nothing(benchmark: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(benchmark, "--dry_run") == 0
+    assert "would correct ACL with symspell, alone and after do_nothing" in capsys.readouterr().out
+    assert not (benchmark.parent / "out").exists()
+
+
 def test_no_spelling(benchmark: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (benchmark / "ACL" / "spelling.txt").unlink()
     assert run(benchmark) == 1
