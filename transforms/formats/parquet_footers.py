@@ -24,7 +24,10 @@ def check_footer(file: InputFile) -> None:
     """
     with _lock:
         try:
-            _read_apart(file)
+            try:
+                _read_apart(file)
+            except Stopped:  # somebody may have stopped the process: only a footer that does it again is to blame
+                _read_apart(file)
         except Stopped as error:
             raise BadFile(
                 f"{file.url}: its footer cannot be read as Parquet ({error}). It is damaged: fetch or write it again"

@@ -149,3 +149,13 @@ def test_a_bomb_is_not_to_be_fetched_again(tmp_path: Path) -> None:
     assert "grows more than 400-fold when decoded: a decompression bomb?" in message
     assert "etch it again" not in message
     assert "truncated" not in message
+
+
+def test_a_process_that_was_stopped_is_not_the_footers_fault(tmp_path: Path) -> None:
+    from transforms.formats import parquet_footers
+
+    assert attempt(tmp_path, "a.parquet", parquet_bytes()) == ""
+    process = parquet_footers._read_apart._process
+    assert process is not None
+    process.kill()
+    assert attempt(tmp_path, "b.parquet", parquet_bytes()) == ""
