@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
@@ -39,12 +41,13 @@ class UnknownModel(ModelError):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFiles:
-    """A model as it was read and verified."""
+    """A model as it was read and verified. ``directory`` is where from; nothing if it is not written yet."""
 
     name: str
     config: dict[str, Any]
     weights: Weights
     sha256: str
+    directory: str = ""
 
 
 def shipped_models() -> list[str]:
@@ -109,7 +112,7 @@ def load_model(model: str) -> ModelFiles:
                 f"{directory}/{file} is truncated or altered: sha256 {found}, expected {expected[file]}. "
                 "Copy the model directory again"
             )
-    config = json.loads(contents[CONFIG])
+    config = _parsed(directory, contents[CONFIG])
     if config.get("format") != FORMAT:
         raise ModelError(f"{directory}/{CONFIG} has format {config.get('format')!r}; this version reads {FORMAT}")
     return ModelFiles(
@@ -119,10 +122,59 @@ def load_model(model: str) -> ModelFiles:
             name: array
             for file, content in contents.items()
             if file != CONFIG
-            for name, array in safetensors.numpy.load(content).items()
+            for name, array in _arrays(f"{directory}/{file}", content).items()
         },
         sha256=hashlib.sha256(sums.encode()).hexdigest(),
+        directory=directory,
     )
+
+
+def load_referred(files: ModelFiles, key: str) -> ModelFiles:
+    """The model that another one is made of: a shipped one, or one in a folder beside it.
+
+    Raises:
+        ModelError: it names none, itself, another combination, or a folder elsewhere: what a stranger wrote into a
+            configuration must not decide what is read from this machine.
+    """
+    name = files.config.get(key)
+    if not isinstance(name, str):
+        raise ModelError(f"{files.name}: config.json names no {key!r}: expected a shipped model or a model directory")
+    if name not in shipped_models() and files.directory:
+        name = _beside(files, key, name)
+    if _parsed(name, _read(locate(name), CONFIG)).get("kind") == "combination":
+        raise ModelError(f"{files.name}: {key!r} is {name}, a combination itself: expected a model")
+    return load_model(name)
+
+
+def _beside(files: ModelFiles, key: str, name: str) -> str:
+    remote = "://" in files.directory
+    own = files.directory.rstrip("/") if remote else os.path.realpath(files.directory)
+    parent = own.rpartition("/")[0]
+    for place in (f"{parent}/{name}", name):
+        where = place.rstrip("/") if remote else os.path.realpath(place)
+        if where.rpartition("/")[0] == parent and where != own and ".." not in where.split("/"):
+            return where
+    raise ModelError(
+        f"{files.name}: config.json names {name!r} as {key!r}: expected a shipped model or a folder beside "
+        f"{files.directory}. Move the model there"
+    )
+
+
+def _parsed(directory: str, content: bytes) -> dict[str, Any]:
+    try:
+        config = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{directory}/{CONFIG} is no JSON ({error}). Copy the model directory again") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{directory}/{CONFIG} is {type(config).__name__}, expected an object")
+    return config
+
+
+def _arrays(url: str, content: bytes) -> dict[str, Any]:
+    try:
+        return dict(safetensors.numpy.load(content))
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{url} cannot be read as safetensors ({error}). Copy the model directory again") from error
 
 
 def load_config(model: str) -> dict[str, Any]:

@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.files import ModelError, ModelFiles, UnknownModel, combined_sha256, load_config, load_model, shipped_models
+from models.files import (
+    ModelError,
+    ModelFiles,
+    UnknownModel,
+    combined_sha256,
+    load_config,
+    load_model,
+    load_referred,
+    shipped_models,
+)
 from models.identity import model_identity, penalties_in_force
 from models.paper.pruning import search_settings
 from models.tensorflow import import_tensorflow
@@ -123,7 +132,7 @@ def method_identity(model: str, insertion_penalty: float | None = None, deletion
     _check_penalties(model, insertion_penalty, deletion_penalty)
     files = _load(model)
     kind = _kind_of(model, files)
-    parts = [load_model(files.config[key]).sha256 for key in kind.made_of]
+    parts = [load_referred(files, key).sha256 for key in kind.made_of]
     sha256 = combined_sha256(files.sha256, *parts) if parts else files.sha256
     insertion, deletion = penalties_in_force(files.config, insertion_penalty, deletion_penalty)
     return model_identity(files.name, sha256, insertion, deletion, **kind.settings(files.config))

@@ -1,6 +1,8 @@
 """`python -m pipelines.repair_corpus`: Parquet, JSONL or text shards in, the same shards repaired out.
 
     python -m pipelines.repair_corpus --input corpus/ --output repaired/
+    python -m pipelines.repair_corpus --input corpus/ --output repaired/ --dry_run
+    python -m pipelines.repair_corpus --input corpus/ --output repaired/ --on_bad_file warn --copy_others --prune
 
 Same names, same rows, same order, everything but the text as it was. An interrupted run resumes when you run the same
 command again.
@@ -35,7 +37,8 @@ class RepairOptions(JobOptions):
 
     model: str = option(
         "default",
-        "a shipped model or method, or a model directory (default: default)",
+        "a shipped model or method, a model directory, or package.module:name, which runs the code of that module "
+        "(default: default)",
         metavar="NAME",
         names=("--method",),
     )

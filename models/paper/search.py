@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.batches import cut_into_batches
-from models.files import ModelError, ModelFiles, combined_sha256, load_model
+from models.files import ModelError, ModelFiles, combined_sha256, load_referred
 from models.identity import model_identity, penalties_in_force
 from models.paper.beam_search import BeamSearch
 from models.paper.bid import CONTEXT, WINDOW, BidModel
@@ -136,7 +136,7 @@ def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str
     from models.fast.model import FastModel
     from models.fast.network import FastConfig
 
-    language, labels = (_referred(files, key) for key in ("language_model", "labels"))
+    language, labels = (load_referred(files, key) for key in ("language_model", "labels"))
     model, _, _ = load_networks(language)
     if labels.config.get("kind") != "fast":
         raise ModelError(
@@ -144,12 +144,6 @@ def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str
         )
     fast = FastModel(FastConfig.from_json(labels.config["network"]), labels.weights)
     return model, fast, combined_sha256(files.sha256, language.sha256, labels.sha256)
-
-
-def _referred(files: ModelFiles, key: str) -> ModelFiles:
-    if key not in files.config:
-        raise ModelError(f"{files.name}: config.json names no {key!r}: expected a shipped model or a model directory")
-    return load_model(files.config[key])
 
 
 def network_config(model: UniModel, labels: BidModel | None = None) -> dict[str, Any]:

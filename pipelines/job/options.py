@@ -114,10 +114,12 @@ Options = TypeVar("Options", bound=JobOptions)
 def job_parser(kind: type[JobOptions]) -> argparse.ArgumentParser:
     """The parser of a job's command line, made from the fields of its options."""
     parser = _Parser(
+        prog=f"python -m {_module_of(kind)}",
+        formatter_class=_Formatter,
         description=(kind.__doc__ or "").partition("\n")[0],
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
-        epilog="All other options go to Apache Beam, for instance --runner.",
+        epilog="\n".join(["All other options go to Apache Beam, for instance --runner.", *_examples(kind)]),
     )
     hints = get_type_hints(kind)
     for one in _declared(kind):
@@ -204,6 +206,27 @@ def _check_misspelled(others: Sequence[str], names: Sequence[str]) -> None:
         close = difflib.get_close_matches(name.strip("-"), names, n=1, cutoff=0.85)
         if close:
             raise BadOption(f"{name}: unknown option. Did you mean --{close[0]}?")
+
+
+def _module_of(kind: type[JobOptions]) -> str:
+    """The module that is run, also where it is run as a script."""
+    spec = getattr(sys.modules.get(kind.__module__), "__spec__", None)
+    return spec.name if spec is not None else kind.__module__
+
+
+def _examples(kind: type[JobOptions]) -> list[str]:
+    """The command lines in the docstring of the job's module."""
+    text = getattr(sys.modules.get(kind.__module__), "__doc__", None) or ""
+    found = [line for line in text.splitlines() if line.startswith("    python -m ")]
+    return ["", "examples:", *found] if found else []
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps all but the examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n".join(line if line.startswith("    ") else fill(line, width, indent) for line in text.splitlines())
 
 
 class _Parser(argparse.ArgumentParser):

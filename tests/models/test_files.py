@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import fsspec
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from models.fast.method import FastMethod
-from models.files import CONFIG, SUMS, WEIGHTS, ModelError, load_model, save_model
+from models.files import CONFIG, SUMS, WEIGHTS, ModelError, load_model, load_referred, save_model
+from models.methods import method_identity
 from tests.models.tiny import TINY, tiny_weights
 
 SETTINGS = {"kind": "fast", "name": "tiny", "network": TINY.to_json(), "penalties": {"insertion": 1.0, "deletion": 2.5}}
@@ -66,3 +68,40 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
     save_model(tmp_path, SETTINGS | {"format": 99}, tiny_weights())
     with pytest.raises(ModelError, match="has format 99; this version reads 1"):
         load_model(str(tmp_path))
+
+
+@pytest.mark.parametrize("named", ["both", "../elsewhere", "deep/er", "other", 7])
+def test_a_combination_names_shipped_models_or_folders_beside_it(tmp_path: Path, named: object) -> None:
+    """Never itself, another combination, or whatever else is on this machine."""
+    config = {"kind": "combination", "name": "both", "penalties": {"insertion": 0, "deletion": 0}, "labels": "default"}
+    save_model(tmp_path / "models/other", config | {"language_model": "both"}, {})
+    save_model(tmp_path / "elsewhere", SETTINGS, tiny_weights())
+    save_model(tmp_path / "models/deep/er", SETTINGS, tiny_weights())
+    save_model(tmp_path / "models/both", config | {"language_model": named}, {})
+    with pytest.raises(ModelError, match=r"expected a (shipped model or a (folder beside|model directory)|model$)"):
+        method_identity(str(tmp_path / "models/both"))
+
+
+def test_a_folder_beside_it_by_its_name_or_path(tmp_path: Path) -> None:
+    save_model(tmp_path / "tiny", SETTINGS, tiny_weights())
+    for named in ("tiny", str(tmp_path / "tiny")):
+        save_model(tmp_path / "both", {"kind": "combination", "labels": named}, {})
+        assert load_referred(load_model(str(tmp_path / "both")), "labels").name == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (CONFIG, b"[" * 100_000, "config.json is no JSON"),
+        (CONFIG, b"[]", "config.json is list, expected an object"),
+        (WEIGHTS, b"\xff" * 64, "weights.safetensors cannot be read as safetensors"),
+        (WEIGHTS, b"", "weights.safetensors cannot be read as safetensors"),
+    ],
+)
+def test_malformed_files_with_sums_that_fit(directory: Path, file: str, content: bytes, message: str) -> None:
+    sums = (directory / SUMS).read_text()
+    old = hashlib.sha256((directory / file).read_bytes()).hexdigest()
+    (directory / file).write_bytes(content)
+    (directory / SUMS).write_text(sums.replace(old, hashlib.sha256(content).hexdigest()))
+    with pytest.raises(ModelError, match=message):
+        load_model(str(directory))

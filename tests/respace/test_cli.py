@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ def test_repairs_standard_input_line_by_line_and_keeps_every_other_byte() -> Non
     lines = b"Thisline lost a space.\r\n\nand th is one has too many\nnot \xff utf-8"
     done = respace(stdin=lines)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == b"This line lost a space.\r\n\nand this one has too many\nnot \xff utf-8\n"
+    assert done.stdout == b"This line lost a space.\r\n\nand this one has too many\nnot \xff utf-8"
 
 
 @pytest.mark.parametrize(
@@ -38,4 +39,39 @@ def test_mistakes_are_told_without_a_stack_trace(arguments: list[str], message: 
     done = respace(*arguments)
     assert done.returncode == 2
     assert done.stderr.decode().startswith(message)
+    assert b"Traceback" not in done.stderr
+
+
+GIVEN = b"\xef\xbb\xbfThisline lost a space.\r\n\tand th is one has too many\n\nnot \xff utf-8"
+WANTED = b"\xef\xbb\xbfThis line lost a space.\r\n\tand this one has too many\n\nnot \xff utf-8"
+
+
+def test_a_file_is_repaired_byte_for_byte_but_for_spaces(tmp_path: Path) -> None:
+    file = tmp_path / "note.txt"
+    file.write_bytes(GIVEN)
+    done = respace(str(file))
+    assert (done.returncode, done.stdout) == (0, WANTED), done.stderr
+    assert respace("-o", str(tmp_path / "out.txt"), str(file)).returncode == 0
+    assert (tmp_path / "out.txt").read_bytes() == WANTED
+    assert file.read_bytes() == GIVEN
+    file.chmod(0o600)
+    assert respace(str(file), "--in_place", ".bak").returncode == 0
+    assert file.read_bytes() == WANTED
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "note.txt.bak").read_bytes() == GIVEN
+    again = respace(str(file), "--in_place", ".bak")
+    assert again.returncode == 1
+    assert b"note.txt.bak exists already" in again.stderr
+    assert respace("--", str(file)).stdout.strip() == str(file).encode()  # a text, not a file
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"%PDF-1.7\n", b"is a PDF, expected text. Extract its text first"), (b"a\0b", b"is not a text file")],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, message: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    done = respace(str(tmp_path / "file"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert message in done.stderr
     assert b"Traceback" not in done.stderr

@@ -14,6 +14,7 @@ from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats import parquet_tables as tables
 from transforms.formats.contract import Document, FormatOptions, Range, RepairDocuments, Retried, Slice
+from transforms.formats.parquet_footers import check_footer
 from transforms.formats.parquet_tables import TableChunk, TableWriter, text_values
 from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL
 from transforms.formats.sidecar import reverted_text
@@ -27,6 +28,7 @@ class ParquetFormat:
     rows_are_absolute = True
 
     def cut(self, file: InputFile, target_bytes: int) -> list[Slice]:
+        check_footer(file)
         with self._open(file) as parquet:
             return cut_rows(list(_row_groups(parquet, self.options.text_column)), target_bytes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,9 @@ _DECODED_BYTES = 1 << 30
 ROW_GROUP_BYTES = 64 << 20
 # Larger ones are refused before a byte is read: their footer is damaged, or they are made to fill the memory.
 MAX_ROW_GROUP_BYTES = 64 << 30
-_CODECS = {"UNCOMPRESSED": "none"}
+# Codecs of columns, and what the writer calls them.
+_CODECS = {"UNCOMPRESSED": "none", **{name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")}}
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +60,63 @@ def open_parquet(file: InputFile) -> Iterator[pq.ParquetFile]:
     """
     with open_input(file) as stream, parquet_errors(file.url):
         parquet = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
-        for index in range(parquet.num_row_groups):
-            size = parquet.metadata.row_group(index).total_byte_size
-            if not 0 <= size <= MAX_ROW_GROUP_BYTES:
-                raise BadFile(
-                    f"{file.url}: row group {index} claims {size} bytes: expected at most {MAX_ROW_GROUP_BYTES}"
-                )
+        _check_footer(parquet)
         yield parquet
+
+
+class _Refused(Exception):
+    """What is wrong with a file, and what to do; `parquet_errors` adds its name."""
+
+
+class _CannotWrite(Exception):
+    """What was read cannot be written: a limit of the writer, not damage of the file."""
+
+
+def _check_footer(parquet: pq.ParquetFile) -> None:
+    """A footer must agree with itself, before a byte of the data is read."""
+    rows = 0
+    for index in range(parquet.num_row_groups):
+        group = parquet.metadata.row_group(index)
+        if not 0 <= group.total_byte_size <= MAX_ROW_GROUP_BYTES:
+            raise _Refused(
+                f"row group {index} claims {group.total_byte_size} bytes: expected at most {MAX_ROW_GROUP_BYTES}. "
+                "The footer is damaged: fetch or write the file again"
+            )
+        for place in range(group.num_columns):
+            column = group.column(place)
+            flat = parquet.schema.column(place).max_repetition_level == 0
+            if group.num_rows < 0 or (flat and column.num_values != group.num_rows):
+                raise _rows_differ(index, group.num_rows, f"{column.num_values} in {column.path_in_schema}")
+        rows += group.num_rows
+    if rows != parquet.metadata.num_rows:
+        raise _Refused(
+            f"its footer claims {parquet.metadata.num_rows} rows, and {rows} in all row groups. "
+            "The footer is damaged: fetch or write the file again"
+        )
+
+
+def _rows_differ(group: int, claimed: int, found: str) -> _Refused:
+    return _Refused(
+        f"row group {group} claims {claimed} rows and has {found}. It is damaged: fetch or write the file again"
+    )
 
 
 @contextmanager
 def parquet_errors(url: str) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError) as error:
+    except _Refused as error:
+        raise BadFile(f"{url}: {error}") from error
+    except _CannotWrite as error:
+        raise BadFile(
+            f"{url}: can be read, but not be written as Parquet ({error}). "
+            "Convert it to other types or another codec, or leave it out"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadFile(
+            f"{url}: a name in it is not valid UTF-8 ({error}). Rename the column and write it again"
+        ) from error
+    except pa.ArrowException as error:  # also the memory that a damaged size asks for
         raise BadFile(
             f"{url}: cannot be read as Parquet ({error}). Is it truncated? Fetch or write it again"
         ) from error
@@ -131,6 +177,8 @@ def chunks(
                         yield TableChunk(begin, pa.Table.from_batches(waiting, schema), ends)
                         waiting, size, begin = [], 0, high
                 row += batch.num_rows
+            if row != last:
+                raise _rows_differ(index, last - first, str(row - first))
         first = last
 
 
@@ -146,7 +194,7 @@ def _batches(parquet: pq.ParquetFile, index: int, wanted: Sequence[str] | None) 
     for batch in parquet.iter_batches(at_once, row_groups=[index], columns=wanted, use_threads=False):
         size += _decoded_bytes(batch)
         if size > limits.ratio_matters_from and size > limits.max_ratio * packed:
-            raise pa.ArrowInvalid(
+            raise _Refused(
                 f"row group {index} grows more than {limits.max_ratio:g}-fold when decoded: a decompression bomb? "
                 "If it is a real text, write it without compression and dictionary encoding"
             )
@@ -241,7 +289,8 @@ class TableWriter:
     """
 
     def __init__(self, path: str, schema: pa.Schema, like: pq.FileMetaData | None = None):
-        self._writer = pq.ParquetWriter(path, schema, compression=_compression(like, schema))
+        with _writing():
+            self._writer = pq.ParquetWriter(path, schema, compression=_compression(like, schema))
         self._schema = schema
         self._waiting: list[pa.Table] = []
         self._bytes = 0
@@ -250,21 +299,37 @@ class TableWriter:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is None:
-            self._flush()
-        self._writer.close()
+        with _writing():
+            try:
+                if kind is None:
+                    self._flush()
+            finally:
+                self._writer.close()
 
     def write(self, table: pa.Table, ends_row_group: bool) -> None:
         self._waiting.append(table)
         self._bytes += table.nbytes
         if ends_row_group or self._bytes > ROW_GROUP_BYTES:
-            self._flush()
+            with _writing():
+                self._flush()
 
     def _flush(self) -> None:
         if self._waiting:
             table = pa.concat_tables(self._waiting).cast(self._schema)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
         self._waiting, self._bytes = [], 0
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise _CannotWrite(str(error)) from error
+    except OSError as error:
+        if error.errno is not None or type(error) is not OSError:
+            raise  # the disk's, not Arrow's
+        raise _CannotWrite(str(error)) from error
 
 
 def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text_column: str, schema: pa.Schema) -> None:
@@ -356,12 +421,20 @@ def _compression(like: pq.FileMetaData | None, schema: pa.Schema) -> dict[str, s
     codecs = {}
     for index in range(group.num_columns):
         column = group.column(index)
-        codecs[column.path_in_schema] = _CODECS.get(column.compression, column.compression.lower())
+        codecs[column.path_in_schema] = _codec(column.compression)
     if EDITS in schema.names:
         for part in ("gap", "kind", "confidence", "whitespace"):
             codecs[f"{EDITS}.list.element.{part}"] = "zstd"
     codecs.update({name: "zstd" for name in (*ADDED_COLUMNS[1:4], ORIGINAL) if name in schema.names})
     return codecs
+
+
+def _codec(name: str) -> str:
+    """The codec to write for one that was read. Not all that can be read can be written: Hadoop's LZ4 cannot."""
+    if name in _CODECS:
+        return _CODECS[name]
+    _LOG.warning("%s compression can be read, but not be written: zstd is written instead", name)
+    return "zstd"
 
 
 def _as_binary(array: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from respace.repairer import CharactersChanged
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url, read_bytes, remove
 from respace.storage.publish import publish_bytes
@@ -50,6 +51,12 @@ class GuardedWork:
             result: ShardResult | ShardFailure = self.work(shard)
         except BadFile as error:
             result = self.failed(shard, str(error))
+        except CharactersChanged as error:
+            result = self.failed(
+                shard,
+                f"{shard.name}: {error}. Nothing was published. This is an error of respace, not of the file: "
+                "please report it, and leave the file out until then",
+            )
         except UserError as error:
             result = self.failed(shard, str(error), fatal=True)
         except OSError as error:

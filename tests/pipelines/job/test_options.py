@@ -151,3 +151,12 @@ def test_unknown_options_are_refused_on_every_runner(runner: str) -> None:
 def test_a_runner_that_is_not_there() -> None:
     with pytest.raises(BadOption, match=r"--runner=no\.such\.Runner: No module named 'no'"):
         check_beam_arguments(parse("--runner", "no.such.Runner"))
+
+
+def test_help_shows_how_the_job_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    from pipelines.repair_corpus import RepairOptions
+
+    shown = job_parser(RepairOptions).format_help()
+    assert shown.startswith("usage: python -m pipelines.repair_corpus [-h]")
+    assert "examples:\n    python -m pipelines.repair_corpus --input corpus/ --output repaired/\n" in shown
+    assert "which runs the code" in " ".join(shown.split())
