@@ -54,6 +54,6 @@ def _manifests(folder: str) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in sorted(Path(folder, "_manifest").rglob("*.json")):
         manifest = json.loads(path.read_text())
-        del manifest["run"], manifest["details"]["seconds"]
+        del manifest["run"], manifest["versions"], manifest["details"]["seconds"]
         found[path.name] = manifest
     return found
