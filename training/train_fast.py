@@ -122,7 +122,9 @@ def run(trainer: FastTrainer, benchmarks: list[Benchmark], options: argparse.Nam
     measure()
 
 
-def write_model(trainer: FastTrainer, directory: Path, model_name: str, benchmarks: list[Benchmark], writer: Any) -> None:
+def write_model(
+    trainer: FastTrainer, directory: Path, model_name: str, benchmarks: list[Benchmark], writer: Any
+) -> None:
     """Scores the model as it is, fits its penalties and writes it."""
     weights = trainer.weights()
     penalties = Penalties(insertion=2.0, deletion=2.0)
