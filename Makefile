@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: example acl test slow-test lint clean
+.PHONY: example acl test slow-test engine-test lint clean
 
 example: $(VENV)/installed
 	$(RUN) pipelines.repair_corpus --input examples/corpus --output output/example --keep_original --provenance --overwrite
@@ -21,10 +21,16 @@ acl: $(VENV)/installed
 	@echo "report: $(ACL_OUTPUT)/_report/index.html; review it with: $(RUN) webapp --corpus $(ACL_OUTPUT)"
 
 test: lint
-	$(RUN) pytest -m "not slow" -n auto --dist loadfile
+	$(RUN) pytest -m "not slow and not engine" -n auto --dist loadfile
 
 slow-test: $(VENV)/installed-dev
 	$(RUN) pytest -m slow
+
+# Jobs on Flink, Spark, Dask and Beam's own engines. Flink, Spark and Prism are fetched first, into $RESPACE_ENGINES or
+# the user's cache; what cannot be fetched is skipped, with the reason.
+engine-test: $(VENV)/installed-dev
+	$(RUN) runners.fetch
+	$(VENV)/bin/python scripts/only_loopback.py $(RUN) pytest -m engine -rs
 
 lint: $(VENV)/installed-dev
 	$(RUN) ruff check .

@@ -172,9 +172,13 @@ def _parsed(directory: str, content: bytes) -> dict[str, Any]:
 
 def _arrays(url: str, content: bytes) -> dict[str, Any]:
     try:
-        return dict(safetensors.numpy.load(content))
+        arrays = dict(safetensors.numpy.load(content))
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{url} cannot be read as safetensors ({error}). Copy the model directory again") from error
+    for name, array in arrays.items():
+        if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+            raise ModelError(f"{url}: {name!r} has values that are no numbers. Train or copy the model again")
+    return arrays
 
 
 def load_config(model: str) -> dict[str, Any]:

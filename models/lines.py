@@ -25,7 +25,7 @@ PIECE = 256
 # prose is a table: they do not lift it by more than this.
 AROUND, AROUND_WEIGHT, MOST_LIFT = 200, 0.35, 1.5
 # Below these odds of prose every edit needs more evidence: so much for each unit, and never more than this.
-DOUBTFUL, EVIDENCE_PER_ODDS, MOST_EVIDENCE = -0.5, 2.0, 12.0
+DOUBTFUL, EVIDENCE_PER_ODDS, MOST_EVIDENCE = -0.5, 1.0, 12.0
 
 _HIGHEST = 0x3000
 _IS_UPPER = np.array([chr(code).isupper() for code in range(_HIGHEST)] + [False])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,6 @@ class Kind:
 
 
 def _fast(files: ModelFiles, insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
-    import_tensorflow()
     from models.fast.method import FastMethod
 
     return FastMethod.from_files(files, insertion_penalty, deletion_penalty)
@@ -110,7 +110,7 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
     """Loads a method: a baseline or shipped model by name, or a model directory, local or remote.
 
     A name of the form ``package.module:name`` is any function or class of yours that gives a method when it is called
-    with the two penalties.
+    with the two penalties. It runs the code of that module, which nothing else does that can be named here.
 
     Raises:
         ValueError: an unknown name, with the names there are; or a penalty that cannot be.
@@ -122,7 +122,9 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
         module, _, name = model.partition(":")
         return getattr(importlib.import_module(module), name)(insertion_penalty, deletion_penalty)
     files = _load(model)
-    return _kind_of(model, files).load(files, insertion_penalty, deletion_penalty)
+    kind = _kind_of(model, files)
+    with _as_model_errors(model):
+        return kind.load(files, insertion_penalty, deletion_penalty)
 
 
 def method_identity(model: str, insertion_penalty: float | None = None, deletion_penalty: float | None = None) -> str:
@@ -132,10 +134,12 @@ def method_identity(model: str, insertion_penalty: float | None = None, deletion
     _check_penalties(model, insertion_penalty, deletion_penalty)
     files = _load(model)
     kind = _kind_of(model, files)
-    parts = [load_referred(files, key).sha256 for key in kind.made_of]
-    sha256 = combined_sha256(files.sha256, *parts) if parts else files.sha256
-    insertion, deletion = penalties_in_force(files.config, insertion_penalty, deletion_penalty)
-    return model_identity(files.name, sha256, insertion, deletion, **kind.settings(files.config))
+    with _as_model_errors(model):
+        parts = [load_referred(files, key).sha256 for key in kind.made_of]
+        sha256 = combined_sha256(files.sha256, *parts) if parts else files.sha256
+        insertion, deletion = penalties_in_force(files.config, insertion_penalty, deletion_penalty)
+        check_penalties(insertion, deletion)
+        return model_identity(files.name, sha256, insertion, deletion, **kind.settings(files.config))
 
 
 def fitted_penalties(model: str) -> dict[str, dict[str, float]]:
@@ -144,6 +148,21 @@ def fitted_penalties(model: str) -> dict[str, dict[str, float]]:
         return {}
     found: dict[str, Any] = _load(model).config.get("fitted_penalties", {})
     return found
+
+
+@contextmanager
+def _as_model_errors(model: str) -> Iterator[None]:
+    """What a directory does to its loader is the directory's fault: a configuration can be wrong in any way."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0][:200]
+        raise ModelError(
+            f"{model}: its configuration or weights are not those of a model ({type(error).__name__}: {said}). "
+            "Train or copy it again"
+        ) from error
 
 
 def _kind_of(model: str, files: ModelFiles) -> Kind:

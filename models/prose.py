@@ -8,9 +8,10 @@ of a quarter of a megabyte; a look-up per n-gram and a running sum, so that any 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +31,7 @@ LINE_BREAK = 10
 _HIGHEST = 0x3000
 _LOWER, _UPPER, _DIGIT, _SCRIPT = 1, 2, 3, 4
 _MULTIPLIER = np.uint32(0x9E3779B1)
+_SHAPE_SALT = 7
 
 
 def _shape_table() -> NDArray[np.uint32]:
@@ -54,27 +56,64 @@ _SHAPES = _shape_table()
 _LETTERS = _letter_table()
 
 
-def ngram_rows(codes: Codes) -> list[NDArray[np.uint32]]:
-    """For each kind of n-gram the rows of those that end at each character."""
+def ngram_rows(codes: Codes) -> NDArray[np.uint32]:
+    """For each kind of n-gram, ``[kinds, characters]``, the rows of those that end at each character."""
+    out = np.empty((len(LETTER_NGRAMS) + len(SHAPE_NGRAMS), len(codes)), dtype=np.uint32)
+    letters, shapes = _letters_and_shapes(codes)
+    _fill_rows(letters, LETTER_NGRAMS, 0, out[: len(LETTER_NGRAMS)])
+    _fill_rows(shapes, SHAPE_NGRAMS, _SHAPE_SALT, out[len(LETTER_NGRAMS) :])
+    return out
+
+
+def _letters_and_shapes(codes: Codes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     low = np.minimum(codes, _HIGHEST)
-    letters = np.where(low < _HIGHEST, _LETTERS[low], codes)
-    return [*_rows(letters, LETTER_NGRAMS, 0), *_rows(_SHAPES[low], SHAPE_NGRAMS, 7)]
+    return np.where(low < _HIGHEST, _LETTERS[low], codes).astype(np.uint32), _SHAPES[low]
 
 
-def _rows(values: NDArray[np.uint32], lengths: tuple[int, ...], salt: int) -> list[NDArray[np.uint32]]:
-    rows = []
-    hashes = np.zeros(len(values), dtype=np.uint32)
-    scrambled = (values + np.uint32(1)) * np.uint32(0x85EBCA6B)
-    for length in range(1, max(lengths) + 1):
-        # One character more to the left; before the first there is none.
-        shifted = np.zeros_like(scrambled)
-        shifted[length - 1 :] = scrambled[: max(0, len(values) - length + 1)]
-        hashes = (hashes ^ shifted) * _MULTIPLIER
-        hashes ^= hashes >> np.uint32(15)
-        if length in lengths:
-            mixed = (hashes + np.uint32(salt + length)) * np.uint32(0xC2B2AE35)
-            rows.append(mixed >> np.uint32(32 - TABLE_BITS))
-    return rows
+@numba.njit(cache=True, nogil=True, inline="always")
+def _row(hashed: np.uint32, length: int, salt: int) -> np.uint32:
+    mixed = np.uint32((hashed + np.uint32(salt + length)) * np.uint32(0xC2B2AE35))
+    return mixed >> np.uint32(32 - TABLE_BITS)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _one_more(hashed: np.uint32, value: np.uint32) -> np.uint32:
+    """The hash of an n-gram that is one character longer to the left; before the first there is none."""
+    hashed = np.uint32((hashed ^ value) * _MULTIPLIER)
+    return hashed ^ (hashed >> np.uint32(15))
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
+    for at in range(len(values)):
+        hashed = np.uint32(0)
+        kind = 0
+        for length in range(1, lengths[-1] + 1):
+            value = np.uint32(0)
+            if at - length + 1 >= 0:
+                value = np.uint32((values[at - length + 1] + np.uint32(1)) * np.uint32(0x85EBCA6B))
+            hashed = _one_more(hashed, value)
+            if length == lengths[kind]:
+                out[kind, at] = _row(hashed, length, salt)
+                kind += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, out: Any) -> None:
+    """Adds what the n-grams that end at each character say."""
+    scrambled = np.empty(len(values), dtype=np.uint32)
+    for at in range(len(values)):
+        scrambled[at] = np.uint32((values[at] + np.uint32(1)) * np.uint32(0x85EBCA6B))
+    for at in range(len(values)):
+        hashed = np.uint32(0)
+        kind = 0
+        total = np.int32(0)
+        for length in range(1, lengths[-1] + 1):
+            hashed = _one_more(hashed, scrambled[at - length + 1] if at - length + 1 >= 0 else np.uint32(0))
+            if length == lengths[kind]:
+                total += table[_row(hashed, length, salt)]
+                kind += 1
+        out[at] += total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,22 +141,17 @@ class ProseModel:
     def to_weights(self) -> Weights:
         return {"table": self.table}
 
-    @cached_property
-    def _values(self) -> NDArray[np.float32]:
-        return self.table.astype(np.float32) * np.float32(self.scale)
-
     def evidence(self, codes: Codes) -> NDArray[np.float64]:
         """Running sums of evidence: ``out[j] - out[i]`` is what the n-grams that end in ``i:j`` say.
 
         Args:
             codes: characters, with a `LINE_BREAK` between lines.
         """
-        out = np.zeros(len(codes) + 1)
-        total = np.zeros(len(codes), dtype=np.float32)
-        for rows in ngram_rows(codes):
-            total += self._values[rows]
-        np.cumsum(total, out=out[1:])
-        return out
+        total = np.zeros(len(codes), dtype=np.int64)
+        letters, shapes = _letters_and_shapes(codes)
+        _add_evidence(letters, LETTER_NGRAMS, 0, self.table, total)
+        _add_evidence(shapes, SHAPE_NGRAMS, _SHAPE_SALT, self.table, total)
+        return np.concatenate([[0.0], np.cumsum(total) * self.scale])
 
     def odds(self, evidence: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[np.float64]:
         """Log odds of English prose from the summed evidence of stretches and their lengths."""

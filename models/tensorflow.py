@@ -36,3 +36,8 @@ def has_bfloat16() -> bool:
         return "avx512_bf16" in Path("/proc/cpuinfo").read_text()
     except OSError:
         return False
+
+
+def has_gpu() -> bool:
+    """Whether there is a graphics card for TensorFlow; asked without importing it."""
+    return any(Path("/dev").glob("nvidia[0-9]*"))

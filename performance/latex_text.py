@@ -33,7 +33,7 @@ def main() -> None:
     from models.fast.dictionary import Dictionary
     from models.fast.features import Features
     from models.fast.model import FastModel
-    from models.fast.network import FastConfig
+    from models.fast.shape import FastConfig
     from models.files import load_model
     from respace.benchmarks import read_benchmarks
     from training.data.background import InBackground

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.job.options import JobOptions, option
@@ -53,6 +53,7 @@ class EvaluateOptions(JobOptions):
         metavar="A,B|all",
     )
     compare: str | None = option(None, "test all methods against this one (default: the best)", metavar="METHOD")
+    harm: bool = option(True, "repair the correct text, too: what is changed there is harm (default: yes)")
     published: bool = option(False, "show published figures beside ours")
     slice_sequences: int = option(500, "sequences per unit of work (default: 500)", metavar="N", least=1)
 
@@ -86,7 +87,7 @@ def job(options: EvaluateOptions) -> int:
     # Whoever asks for the predictions of others and names no method wants nothing run.
     methods = [] if found and not options.named_methods else check_methods(options.named_methods)
     check_compare(options.compare, [*methods, *found])
-    slices = cut_slices(benchmarks, methods, options.sequences, options.slice_sequences)
+    slices = cut_slices(benchmarks, methods, options.sequences, options.slice_sequences, options.harm)
     title = f"evaluating {len(methods)} methods on {len(benchmarks)} benchmarks"
     with opened_output(options):
         done = run_stage(
@@ -113,12 +114,18 @@ def check_methods(named: Sequence[str]) -> list[str]:
 
 
 def cut_slices(
-    benchmarks: Sequence[BenchmarkFiles], methods: Sequence[str], sequences: int | None, size: int
+    benchmarks: Sequence[BenchmarkFiles],
+    methods: Sequence[str],
+    sequences: int | None,
+    size: int,
+    with_harm: bool = False,
 ) -> list[EvaluationSlice]:
+    """Slices of all benchmarks for all methods; those that measure harm come last, as what can best be waited for."""
     from transforms.evaluation import EvaluationSlice
 
     return [
-        EvaluationSlice(benchmark=benchmark, method=method, start=start, stop=min(start + size, lines))
+        EvaluationSlice(benchmark=benchmark, method=method, start=start, stop=min(start + size, lines), harm=harm)
+        for harm in ((False, True) if with_harm else (False,))
         for method in methods
         for benchmark in benchmarks
         for lines in [min(benchmark.lines, sequences or benchmark.lines)]
@@ -192,20 +199,26 @@ def join_predictions(
     from respace.evaluation_report import Result
     from respace.storage.files import join_url, read_bytes
     from respace.storage.publish import publish_bytes
-    from transforms.evaluation import safe_name, score_predictions
+    from transforms.evaluation import from_counts, safe_name, score_predictions
 
     urls = {one.name: one.url for one in benchmarks}
-    of_pair: dict[tuple[str, str], list[EvaluationSlice]] = {}
+    of_pair: dict[tuple[str, str, bool], list[EvaluationSlice]] = {}
     for piece in slices:
-        of_pair.setdefault((piece.method, piece.benchmark.name), []).append(piece)
-    results = {}
-    for (method, benchmark), pieces in of_pair.items():
-        there = [piece for piece in pieces if piece.name in done.manifests]
-        if len(there) < len(pieces):
+        of_pair.setdefault((piece.method, piece.benchmark.name, piece.harm), []).append(piece)
+    results: dict[tuple[str, str], Result] = {}
+    for (method, benchmark, harm), pieces in of_pair.items():
+        missing = sum(piece.name not in done.manifests for piece in pieces)
+        if missing:
             # Predictions are read line by line beside the benchmark: with a slice missing they would be shifted.
-            print(f"{method} on {benchmark}: left out, {len(pieces) - len(there)} of {len(pieces)} slices are missing")
+            what = "harm left out" if harm else "left out"
+            print(f"{method} on {benchmark}: {what}, {missing} of {len(pieces)} slices are missing")
             continue
         counts = total_counts({piece.name: done.manifests[piece.name] for piece in pieces})
+        if harm:
+            if (method, benchmark) in results:
+                known = results[method, benchmark]
+                results[method, benchmark] = replace(known, on_correct_text=from_counts(counts))
+            continue
         content = b"".join(read_bytes(join_url(options.output, f"{piece.name}.txt")) for piece in pieces)
         target = join_url(options.output, benchmark, "predictions", f"{safe_name(method)}.txt")
         publish_bytes(target, content)

@@ -41,9 +41,9 @@ class MatchOptions(JobOptions):
 
 
 def job(options: MatchOptions) -> int:
+    from respace.pdf import PdfLimits, choose_backend
     from transforms.arxiv.documents import SOURCE_SUFFIXES, group_documents
     from transforms.arxiv.match import MatchDocuments
-    from transforms.arxiv.pdf import PdfLimits, choose_backend
     from transforms.arxiv.shards import DocumentShard, plan_documents, plan_parquet
 
     backend = "" if options.source_only else choose_backend(options.pdf_backend)

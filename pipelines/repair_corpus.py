@@ -1,7 +1,8 @@
-"""`python -m pipelines.repair_corpus`: Parquet, JSONL or text shards in, the same shards repaired out.
+"""`python -m pipelines.repair_corpus`: Parquet, JSON, CSV or text files in, the same files repaired out.
 
     python -m pipelines.repair_corpus --input corpus/ --output repaired/
     python -m pipelines.repair_corpus --input corpus/ --output repaired/ --dry_run
+    python -m pipelines.repair_corpus --input corpus/ --output repaired/ --sample 200
     python -m pipelines.repair_corpus --input corpus/ --output repaired/ --on_bad_file warn --copy_others --prune
 
 Same names, same rows, same order, everything but the text as it was. An interrupted run resumes when you run the same
@@ -19,21 +20,23 @@ from typing import Any
 from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
-from pipelines.job.summary import check_errors, left_out_rows, print_summary
+from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows, print_summary
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, check_links, file_size
 from respace.storage.inputs import FoundInputs, by_kind, find_inputs
 from transforms.formats.contract import FormatOptions
-from transforms.formats.registry import SUFFIXES
-from transforms.repair.plan import CutFile, plan_retry, shard_bytes
-from transforms.repair.report import report_url, summarise, write_report
+from transforms.formats.registry import check_text_suffixes, suffixes
+from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
+from transforms.repair.report import CORPUS, report_url, summarise, write_report
 from transforms.repair.retry import RetryWork
-from transforms.repair.work import ModelOptions, RepairShard, RepairWork
+from transforms.repair.review import read_review, rejections
+from transforms.repair.sample import repair_sample
+from transforms.repair.work import PARTS, REJECTED_EDITS, ModelOptions, RepairShard, RepairWork
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepairOptions(JobOptions):
-    """Repairs the spaces of a corpus: Parquet, JSONL or text shards in, the same shards repaired out."""
+    """Repairs the spaces of a corpus: Parquet, JSON, CSV or text files in, the same files repaired out."""
 
     model: str = option(
         "default",
@@ -48,7 +51,11 @@ class RepairOptions(JobOptions):
     deletion_penalty: float | None = option(
         None, "evidence needed to delete a space (default: the model's)", metavar="P", least=0
     )
-    text_column: str = option("text", "column or JSON member to repair (default: text)", metavar="NAME")
+    text_column: str = option(
+        "text",
+        "column or JSON member to repair, such as text or doc.text; of a list, every element (default: text)",
+        metavar="NAME",
+    )
     id_column: str | None = option(
         None, "column or JSON member that identifies a document in dead letters", metavar="NAME"
     )
@@ -58,16 +65,25 @@ class RepairOptions(JobOptions):
         metavar="UNIT",
         choices=("document", "line"),
     )
+    text_suffix: tuple[str, ...] = option(
+        (), "other suffixes of text files, such as .md .rst; repeatable", metavar="SUFFIX"
+    )
     join_hyphenated: bool = option(True, "read a line that ends in a hyphen together with the next one (default: yes)")
     all_text: bool = option(False, "repair also lines that do not look like English prose")
     keep_original: bool = option(False, "add the text as it was")
     provenance: bool = option(False, "add every edit, so that pipelines.revert_corpus can take it back")
+    review: str | None = option(
+        None, "a review file: edits that people rejected are not made (python -m webapp --corpus)", metavar="FILE"
+    )
     revert: bool = option(False, "the same as pipelines.revert_corpus")
     retry_dead_letters: bool = option(False, "only repair again what failed, also in files that were mended since")
     overwrite: bool = option(False, "do again what was done with other settings or another model")
     verify: bool = option(False, "read every output, and do again what was damaged since it was published")
     follow_links: bool = option(False, "follow links in the input that lead out of it")
     copy_others: bool = option(False, "copy files of other kinds along, so that the output is a whole corpus")
+    sample: int | None = option(
+        None, "repair N random documents and write only a report about them", metavar="N", least=1
+    )
     prune: bool = option(False, "remove from the output what was made from files that are gone from the input")
     batch_characters: int = option(
         1 << 18, "text given to the model at once (default: 262144)", metavar="N", least=1000
@@ -76,6 +92,9 @@ class RepairOptions(JobOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_text_suffixes(self.text_suffix)
+        if self.sample and (self.revert or self.retry_dead_letters or self.dry_run):
+            raise BadOption("--sample writes only a report: expected no --revert, --retry_dead_letters or --dry_run")
         if self.revert and self.retry_dead_letters:
             raise BadOption("--revert and --retry_dead_letters: expected one of them")
         if self.retry_dead_letters and (self.verify or self.prune):
@@ -87,17 +106,25 @@ def job(options: RepairOptions) -> int:
     if options.revert:
         return _revert(options)
     work = repair_work(options)
-    found = find_inputs(options.input, SUFFIXES, follow_links=options.follow_links)
+    found = find_inputs(options.input, suffixes(options.text_suffix), follow_links=options.follow_links)
     check_apart(found.followed, options.output)
     check_links(found.followed, options.output)
-    files = [*found.files, *(found.others if options.copy_others else ())]
     left_out = left_out_by_kind(options, found)
+    if options.sample:
+        return sample_report(options, work, found, left_out)
+    files = [*found.files, *(found.others if options.copy_others else ())]
     shards = [RepairShard(file=file, size=file.size) for file in files]
-    workers = options.workers if options.runs_locally else None
-    cut = CutFile(work.formats, shard_bytes(sum(file.size for file in files), workers))
+    cut = CutFile(
+        formats=work.formats,
+        target_bytes=shard_bytes(sum(file.size for file in files), options.parallelism),
+        reviewed=work.rejected,
+        all_files=len(files) <= MOST_LOOKED_AT,
+    )
+    warn_of_review(options, work, shards)
     with opened_output(options):
         if options.retry_dead_letters:
-            stage = Stage(title="trying dead letters again", work=RetryWork(repair=work), shards=shards, in_place=True)
+            retry = RetryWork(repair=work)
+            stage = Stage(title="trying dead letters again", work=retry, shards=shards, in_place=True, digest=CORPUS)
             done = run_stage(options, stage, plan_retry(work, shards, options.limit))
         else:
             done = run_stage(options, repair_stage(options, work, shards, cut, found))
@@ -105,6 +132,34 @@ def job(options: RepairOptions) -> int:
             print_summary("not read", left_out_rows(left_out))
         if not options.dry_run:
             report(options, work, done, left_out)
+    return 0
+
+
+def warn_of_review(options: RepairOptions, work: RepairWork, shards: Sequence[RepairShard]) -> None:
+    """A review of files that are not there is one of another corpus, or has grown old; the night goes on."""
+    missing = sorted(work.rejected.keys() - {shard.name for shard in shards})
+    if missing:
+        about = f"{len(missing)} of the {len(work.rejected)} files that it rejects edits of are not in the input"
+        print(f"warning: --review {options.review}: {about}, {missing[0]} among them", file=sys.stderr)
+
+
+def sample_report(options: RepairOptions, work: RepairWork, found: FoundInputs, left_out: Mapping[str, int]) -> int:
+    """Repairs a sample, here and now, and writes only its report."""
+    with opened_output(options):
+        sample = repair_sample(work, found.files, options.sample or 0)
+        failed = {**found.unreadable, **sample.unreadable}
+        handle_bad_files(options, list(failed.values()))
+        digest = CORPUS.merge(map(CORPUS.of, sample.manifests.values()))
+        summary = summarise(
+            options.output, digest, failed, work.settings, work.run, sample.seconds, sample.dead_letters
+        )
+        summary["not_read"] = dict(left_out)
+        write_report(options.output, summary)
+    totals = summary["totals"]
+    rows = [(name.replace("_", " "), totals[name]) for name in ("insertions", "deletions", "dead_letters")]
+    page = report_url(options.output, is_sample=True)
+    title = f"a sample of {totals['documents']:,} documents from {totals['files']:,} files; nothing else was written"
+    print_summary(title, [*rows, ("report", page)])
     return 0
 
 
@@ -122,10 +177,13 @@ def repair_stage(
         work=work,
         shards=shards,
         cut=cut,
+        parts=PARTS,
         in_place=True,
         verify=options.verify,
         prune=options.prune,
         unreadable=found.unreadable,
+        digest=CORPUS,
+        still_there=frozenset(file.name for file in found.others),
     )
 
 
@@ -145,6 +203,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         text_column=options.text_column,
         id_column=options.id_column,
         text_unit=options.text_unit,
+        text_suffixes=options.text_suffix,
         keep_original=options.keep_original,
         provenance=options.provenance,
         max_document_bytes=options.max_document_megabytes << 20,
@@ -171,15 +230,16 @@ def repair_work(options: RepairOptions) -> RepairWork:
         },
         batch_characters=options.batch_characters,
         run=secrets.token_hex(8),
+        rejected=rejections(read_review(options.review)) if options.review else {},
     )
 
 
 def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out: Mapping[str, int]) -> None:
     """Writes the report, prints its summary, and fails if too many documents did."""
-    summary = summarise(options.output, done.manifests, done.failed, work.settings, work.run, done.seconds)
+    summary = summarise(options.output, done.digest, done.failed, work.settings, work.run, done.seconds)
     summary["not_read"] = dict(left_out)
     page = report_url(options.output)
-    nothing_new = not (done.plan.resume.to_do or done.pruned)
+    nothing_new = not (done.plan.resume.to_do or done.pruned or done.collected)
     if not nothing_new or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)
     _print_result(summary, done, page)
@@ -190,6 +250,7 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
 
 def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> None:
     totals, run, resume = summary["totals"], summary["this_run"], done.plan.resume
+    rejected = done.digest["counts"].get(REJECTED_EDITS, 0)
     gone = [("inputs gone", f"{len(resume.gone):,}: {_gone_advice(done)}")] if resume.gone else []
     print_summary(
         f"{done.plan.shards:,} files: {len(resume.done):,} done before, {len(resume.to_do):,} in this run",
@@ -198,6 +259,7 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("edited documents", totals["edited_documents"]),
             ("spaces inserted", totals["insertions"]),
             ("spaces deleted", totals["deletions"]),
+            *([("edits rejected", rejected)] if rejected else []),
             ("characters left alone", sum(number for _, number in summary["left_alone"])),
             ("dead letters", totals["dead_letters"]),
             ("unreadable files", totals["unreadable_files"]),
@@ -225,7 +287,7 @@ def _revert(options: RepairOptions) -> int:
     from pipelines.revert_corpus import job as revert
 
     print("--revert: this is now a job of its own, python -m pipelines.revert_corpus", file=sys.stderr)
-    common = ("text_column", "text_unit", *JobOptions.__dataclass_fields__)
+    common = ("text_column", "text_unit", "text_suffix", *JobOptions.__dataclass_fields__)
     return revert(RevertOptions(**{name: getattr(options, name) for name in common}))
 
 

@@ -17,7 +17,7 @@ from pipelines.job.stages import Stage, opened_output, run_stage
 from pipelines.job.summary import print_summary
 from respace.storage.inputs import list_inputs
 from transforms.formats.contract import FormatOptions
-from transforms.formats.registry import SUFFIXES
+from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.revert import RevertWork
 from transforms.repair.work import RepairShard
 
@@ -33,12 +33,23 @@ class RevertOptions(JobOptions):
         metavar="UNIT",
         choices=("document", "line"),
     )
+    text_suffix: tuple[str, ...] = option(
+        (), "other suffixes of text files, such as .md .rst; repeatable", metavar="SUFFIX"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_text_suffixes(self.text_suffix)
 
 
 def job(options: RevertOptions) -> int:
-    formats = FormatOptions(text_column=options.text_column, text_unit=options.text_unit)
+    formats = FormatOptions(
+        text_column=options.text_column, text_unit=options.text_unit, text_suffixes=options.text_suffix
+    )
     work = RevertWork(output=options.output, formats=formats, run=secrets.token_hex(8))
-    shards = [RepairShard(file=file, size=file.size) for file in list_inputs(options.input, SUFFIXES)]
+    shards = [
+        RepairShard(file=file, size=file.size) for file in list_inputs(options.input, suffixes(options.text_suffix))
+    ]
     with opened_output(options):
         done = run_stage(options, Stage(title="reverting", work=work, shards=shards, in_place=True))
     if not options.dry_run:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from respace import gaps
+from respace.packages import hidden_package
+from respace.pdf import PdfError, choose_backend, extract_text
 from respace.repairer import Repair, Repairer
-from respace.storage.errors import UserError
+from respace.storage.errors import BadOption, UserError, printable
 from respace.storage.publish import publish_bytes
 from respace.version import VERSION
 
@@ -19,6 +21,7 @@ from respace.version import VERSION
 _LINES_AT_ONCE = 512
 # A text file has no zero byte; whoever has one, has it early.
 _LOOKED_AT = 1 << 16
+BOM = "\ufeff"
 _RED, _GREEN, _RESET = "\x1b[41m", "\x1b[42m", "\x1b[0m"
 
 
@@ -31,8 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "text",
         nargs="*",
-        help="a file to repair, or texts (after -- also one that is the name of a file); "
-        "standard input, line by line, if there is none",
+        help="a file to repair (text, or a PDF, of which the text is), or texts (after -- also one that is the name of "
+        "a file); standard input, line by line, if there is none",
     )
     written = parser.add_mutually_exclusive_group()
     written.add_argument("-o", "--output", metavar="FILE", help="where to write the repaired file")
@@ -56,6 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--diff shows changes, and -o and --in_place write them: expected one of them")
     if options.in_place == "":
         parser.error("--in_place: expected a suffix for the backup, such as .bak")
+    hidden = hidden_package()
+    if hidden is not None:
+        print(f"respace: {hidden}", file=sys.stderr)
+        return 2
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets every user with lines about GPUs
     try:
         repairer = Repairer.load(
@@ -78,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         # Whoever read our output has seen enough; point stdout elsewhere so that the interpreter can close it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except UserError as error:
-        print(f"respace: {error}", file=sys.stderr)
+        print(f"respace: {printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -86,10 +93,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def repair_file(repairer: Repairer, name: str, output: str | None, backup: str | None) -> int:
-    """Repairs a text file; every byte that is no space stays as it is. Gives the exit code."""
+    """Repairs a text file; every byte that is no space stays as it is. Of a PDF the text is. Gives the exit code."""
     try:
-        text = _file_text(name)
-        repaired = repairer.repair_with_edits(text).text.encode("utf-8", "surrogateescape")
+        text = _file_text(name, may_be_pdf=backup is None)
+        # A byte order mark is no character of the first word.
+        mark = BOM if text.startswith(BOM) else ""
+        repaired = (mark + repairer.repair(text.removeprefix(mark))).encode("utf-8", "surrogateescape")
         if backup is not None:
             if os.path.exists(name + backup):
                 raise UserError(f"{name}{backup} exists already. Remove it, or give another suffix to --in_place")
@@ -102,19 +111,33 @@ def repair_file(repairer: Repairer, name: str, output: str | None, backup: str |
         if backup is not None:
             shutil.copymode(name + backup, name)
     except (OSError, UserError) as error:
-        print(f"respace: {error}", file=sys.stderr)
+        print(f"respace: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 
 
-def _file_text(name: str) -> str:
+def _file_text(name: str, may_be_pdf: bool = True) -> str:
     with open(name, "rb") as stream:
         content = stream.read()
     if content.startswith(b"%PDF-"):
-        raise UserError(f"{name} is a PDF, expected text. Extract its text first, for instance with pdftotext {name}")
+        if not may_be_pdf:
+            raise UserError(f"{name} is a PDF, which cannot be replaced by its text. Give -o FILE")
+        return _pdf_text(name, content)
     if b"\0" in content[:_LOOKED_AT]:
         raise UserError(f"{name} is not a text file: it has zero bytes. Convert it to UTF-8 text first")
     return content.decode("utf-8", "surrogateescape")
+
+
+def _pdf_text(name: str, content: bytes) -> str:
+    try:
+        return extract_text(content, choose_backend())
+    except BadOption as error:
+        raise UserError(
+            f"{name} is a PDF, and nothing is installed that extracts its text. Install poppler-utils, or run "
+            "pip install 'respace[pdf]'; or give its text"
+        ) from error
+    except PdfError as error:
+        raise UserError(f"{name}: {error}") from error
 
 
 def _file_lines(name: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from respace.metrics import Score
 from respace.published import REMARK, published
 from respace.sequence_scores import SequenceScores
 from respace.significance import LEVEL, PERMUTATIONS, bootstrap_interval, randomization_test
@@ -17,10 +18,27 @@ NOT_SIGNIFICANT = "†"
 
 @dataclass(frozen=True)
 class Result:
-    """What a method did on a benchmark; the speed of predictions that others made is not known."""
+    """What a method did on a benchmark.
+
+    Args:
+        scores: of its predictions.
+        kilobytes_per_second: not known of predictions that others made.
+        on_correct_text: what it did to the correct text of the sequences that have errors, if it was run on that.
+    """
 
     scores: SequenceScores
     kilobytes_per_second: float | None = None
+    on_correct_text: Score | None = None
+
+    @property
+    def harm(self) -> float | None:
+        """False edits per 10,000 characters when the correct text is the input; it is for sequences without errors."""
+        if self.on_correct_text is None:
+            return None
+        edits, characters = self.scores.edits_in_correct_sequences, self.scores.characters_of_correct_sequences
+        edits += self.on_correct_text.edits.false_positives
+        characters += self.on_correct_text.characters
+        return 1e4 * edits / characters if characters else 0.0
 
 
 Results = Mapping[tuple[str, str], Result]
@@ -35,7 +53,13 @@ FIGURES: dict[str, tuple[str, Callable[[Result], float | None]]] = {
     "recall": ("Recall", lambda one: 100 * one.scores.total().edits.recall),
     "insertions_f_score": ("F-score of insertions", lambda one: 100 * one.scores.total().insertions.f_score),
     "deletions_f_score": ("F-score of deletions", lambda one: 100 * one.scores.total().deletions.f_score),
-    "harm": ("Harm: false edits per 10,000 characters that were right", lambda one: one.scores.harm),
+    "word_precision": ("Precision of words", lambda one: 100 * one.scores.total_words.precision),
+    "word_recall": ("Recall of words", lambda one: 100 * one.scores.total_words.recall),
+    "harm": ("Harm: false edits per 10,000 characters, the correct text as input", lambda one: one.harm),
+    "harm_where_right": (
+        "Harm: false edits per 10,000 characters of sequences that were right already",
+        lambda one: one.scores.harm,
+    ),
     "kilobytes_per_second": ("KB/s", lambda one: one.kilobytes_per_second),
 }
 

@@ -13,6 +13,8 @@ from respace.gaps import Bits, Codes
 
 # A longer sequence of a benchmark that has no space lost them; a shorter one may be a heading of one word.
 LONGEST_WORD = 20
+# And one without a space, but with one that was evidently lost, is taken for a line that lost all of them up to here.
+LONGEST_LOST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def decided_bits(
     """Which bit a logit means: the one rule for inference, for scores and for fitting penalties.
 
     A space is inserted if the logit is above the insertion penalty, a given one deleted if it is below minus the
-    deletion penalty. Where a line lost all its spaces no penalty is charged.
+    deletion penalty. Where a line lost all its spaces no penalty is charged: where that was said before, and in short
+    lines without a space in which one is inserted.
 
     >>> given = GivenSequence(np.zeros(4, np.uint32), np.array([False, True, True, False]))
     >>> decided_bits(given, np.array([0, -3, -1, 3], np.float32), 2.0, 2.0).tolist()
@@ -75,7 +78,27 @@ def decided_bits(
     """
     charged = 1.0 if sequence.lost is None else (~sequence.lost).astype(np.float32)
     bits: Bits = np.where(sequence.bits, logits >= -deletion_penalty * charged, logits > insertion_penalty * charged)
-    return bits
+    lost = _lost_some(sequence, bits)
+    return bits if lost is None else bits | (lost & (logits > 0))
+
+
+def _lost_some(sequence: GivenSequence, bits: Bits) -> Bits | None:
+    """Gaps of short lines that have no space, of which at least one was evidently lost; None if there are none.
+
+    A line judged with caution is no prose: there an edit proves nothing.
+    """
+    inside = np.append(False, np.ones(len(bits) - 1, dtype=bool)) if len(bits) else bits
+    if sequence.line_starts is not None:
+        inside &= ~sequence.line_starts
+    inserted = bits & ~sequence.bits & inside
+    if not inserted.any():
+        return None
+    line = np.cumsum(~inside)
+    chosen = (np.bincount(line, sequence.bits & inside) == 0) & (np.bincount(line, inserted) > 0)
+    chosen &= np.bincount(line) <= LONGEST_LOST
+    if sequence.caution is not None:
+        chosen &= np.bincount(line, (sequence.caution > 0) & np.isfinite(sequence.caution)) == 0
+    return chosen[line] & inside if chosen.any() else None
 
 
 def check_penalties(insertion_penalty: float | None, deletion_penalty: float | None) -> None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from respace import gaps
+from respace.gaps import Bits
 from respace.metrics import Counts, Score
 
 Numbers = NDArray[np.int64]
@@ -42,6 +44,8 @@ class SequenceScores:
         correct: whether the whole prediction is right.
         was_correct: whether the given text was right already.
         characters: how many it has.
+        words: those of the prediction that are words of the true text at the same place, those that are not, and those
+            of the true text that the prediction does not have.
     """
 
     insertions: Numbers
@@ -49,6 +53,7 @@ class SequenceScores:
     correct: NDArray[np.bool_]
     was_correct: NDArray[np.bool_]
     characters: Numbers
+    words: Numbers
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -72,8 +77,16 @@ class SequenceScores:
     @property
     def harm(self) -> float:
         """False edits per 10,000 characters of the sequences that were right already."""
-        characters = int(self.characters[self.was_correct].sum())
-        return 1e4 * int(self.edits[self.was_correct, 1].sum()) / characters if characters else 0.0
+        characters = self.characters_of_correct_sequences
+        return 1e4 * self.edits_in_correct_sequences / characters if characters else 0.0
+
+    @property
+    def edits_in_correct_sequences(self) -> int:
+        return int(self.edits[self.was_correct, 1].sum())
+
+    @property
+    def characters_of_correct_sequences(self) -> int:
+        return int(self.characters[self.was_correct].sum())
 
     def total(self) -> Score:
         return Score(
@@ -84,6 +97,10 @@ class SequenceScores:
             characters=int(self.characters.sum()),
         )
 
+    @property
+    def total_words(self) -> Counts:
+        return Counts(*map(int, self.words.sum(axis=0)))
+
     def subset(self, which: NDArray[np.intp]) -> SequenceScores:
         return SequenceScores(
             self.insertions[which],
@@ -91,6 +108,7 @@ class SequenceScores:
             self.correct[which],
             self.was_correct[which],
             self.characters[which],
+            self.words[which],
         )
 
 
@@ -106,7 +124,7 @@ def score_sequences(corrupt: Sequence[str], correct: Sequence[str], predicted: S
             f"{len(corrupt)} given sequences, {len(correct)} correct ones, {len(predicted)} predictions: "
             "expected as many of each, one in a line"
         )
-    insertions, deletions = (np.zeros((len(corrupt), 3), dtype=np.int64) for _ in range(2))
+    insertions, deletions, words = (np.zeros((len(corrupt), 3), dtype=np.int64) for _ in range(3))
     right, was_right = (np.zeros(len(corrupt), dtype=bool) for _ in range(2))
     characters = np.zeros(len(corrupt), dtype=np.int64)
     changed = []
@@ -124,6 +142,26 @@ def score_sequences(corrupt: Sequence[str], correct: Sequence[str], predicted: S
             )
         right[row], was_right[row] = np.array_equal(true, done), not wanted.any()
         characters[row] = len(given)
+        words[row] = count_words(true, done)
     if changed:
         raise CharactersDiffer(changed, len(corrupt))
-    return SequenceScores(insertions, deletions, right, was_right, characters)
+    return SequenceScores(insertions, deletions, right, was_right, characters, words)
+
+
+def count_words(true: Bits, predicted: Bits) -> tuple[int, int, int]:
+    """Words that are in both texts at the same place, in the predicted one only, and in the true one only.
+
+    >>> count_words(gaps.split("the cat sat")[1], gaps.split("the catsat")[1])
+    (1, 1, 2)
+    """
+    one, other = _words(true), _words(predicted)
+    common = len(one & other)
+    return common, len(other) - common, len(one) - common
+
+
+def _words(bits: Bits) -> set[tuple[int, int]]:
+    """Where each word begins and ends."""
+    if not len(bits):
+        return set()
+    edges = [0, *np.flatnonzero(bits).tolist(), len(bits)]
+    return set(itertools.pairwise(edges))

@@ -42,6 +42,18 @@ def accuracy_grid(
     return corners.cumsum(0).cumsum(1)[:-1, :-1] / max(1, len(logits))
 
 
+def harm_grid(logits: Sequence[NDArray[np.float32]], correct: Sequence[Bits]) -> NDArray[np.float64]:
+    """False edits per 10,000 characters of correct text for every pair of `GRID` penalties."""
+    values = np.concatenate([one[1:] for one in logits])
+    spaces = np.concatenate([one[1:] for one in correct])
+    insertions, deletions = (
+        len(against) - np.searchsorted(np.sort(against), GRID, side="right")
+        for against in (values[~spaces], -values[spaces])
+    )
+    characters = sum(len(one) for one in correct)
+    return 10_000 * (insertions[:, None] + deletions[None, :]) / max(1, characters)
+
+
 def best(grid: NDArray[np.float64]) -> Penalties:
     """The best pair; among equals the most cautious one."""
     flat = np.flatnonzero(grid >= grid.max() - 1e-12)

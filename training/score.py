@@ -16,21 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from respace.benchmarks import Benchmark, read_benchmarks
+from respace.benchmarks import ACL, ARXIV_OCR, ARXIV_PDF, WIKI, WIKI_PLUS, Benchmark, read_benchmarks
 from respace.judgement import LineJudge
 from respace.method import decided_bits
 from respace.metrics import Score, score_bits
-from training.penalties import Penalties, accuracy_grid, best
+from training.penalties import GRID, Penalties, accuracy_grid, best, harm_grid
 
 if TYPE_CHECKING:
     from models.fast.model import FastModel
 
 Logits = list[NDArray[np.float32]]
-# The benchmark whose correct text is also scored with all its spaces lost.
-WIKI = "Wiki"
-
 # A missed repair is forgiven, a new error is not: correct text as input counts three quarters as much as corrupt text.
 CLEAN_WEIGHT = 0.75
+# And so many false edits per 10,000 characters of it are the most that fitted penalties may cause.
+MOST_HARM = {ACL: 6.5, ARXIV_OCR: 2.5, ARXIV_PDF: 2.5, WIKI: 1.2, WIKI_PLUS: 2.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,8 @@ def score_fast(
     """Scores FAST.
 
     Without given penalties, one pair is fitted for all: the best mean sequence accuracy over the benchmarks with
-    spaces, given their corrupt and their correct text. Without a judge, nothing is guarded.
+    spaces, given their corrupt and their correct text, that harms the correct text no more than `MOST_HARM`. Without a
+    judge, nothing is guarded.
     """
     return score_decisions(network_logits(model, benchmarks), penalties, judge)
 
@@ -79,9 +79,7 @@ def score_decisions(raw: NetworkLogits, penalties: Penalties | None, judge: Line
     correct = {one.name: _judged(one, values, judge) for one, values in raw.correct}
     grids = {name: _grid(*corrupt[name]) for name in correct}
     if penalties is None:
-        clean = [_grid(*one) for one in correct.values()]
-        together = np.mean(list(grids.values()), axis=0) + CLEAN_WEIGHT * np.mean(clean, axis=0) if grids else None
-        penalties = Penalties(insertion=0, deletion=0) if together is None else best(together)
+        penalties = _fit(list(grids.values()), correct) if grids else Penalties(insertion=0, deletion=0)
     fitted = {}
     for name, one in corrupt.items():
         pair = best(grids[name]) if name in grids else Penalties(insertion=0, deletion=0)
@@ -92,6 +90,16 @@ def score_decisions(raw: NetworkLogits, penalties: Penalties | None, judge: Line
         harm={name: score_logits(*one, penalties) for name, one in correct.items()},
         fitted=fitted,
     )
+
+
+def _fit(grids: list[NDArray[np.float64]], correct: dict[str, tuple[Benchmark, Logits]]) -> Penalties:
+    """The pair with the best mean accuracy that harms correct text no more than it may."""
+    clean = [_grid(*one) for one in correct.values()]
+    together = np.mean(grids, axis=0) + CLEAN_WEIGHT * np.mean(clean, axis=0)
+    allowed = np.ones((len(GRID), len(GRID)), dtype=bool)
+    for name, (benchmark, logits) in correct.items():
+        allowed &= harm_grid(logits, benchmark.true) <= MOST_HARM.get(name, np.inf)
+    return best(np.where(allowed, together, 0.0))
 
 
 def _judged(benchmark: Benchmark, values: Logits, judge: LineJudge | None) -> tuple[Benchmark, Logits]:

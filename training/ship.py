@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from models.files import ModelError, load_model, save_model, shipped_directory
+from models.lines import load_line_judge
 from models.tensorflow import import_tensorflow
 from respace.benchmarks import read_benchmarks
 
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     import_tensorflow()
     from models.fast.joint import JointWeights
     from models.fast.model import FastModel
-    from models.fast.network import FastConfig
+    from models.fast.shape import FastConfig
     from training.fast.fit_joint import fit_joint, sequences_of, unseen_rows
     from training.score import format_table, score_fast
     from training.train_fast import TrainConfig
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     if counted:
         given, true = sequences_of(unseen_rows(config.sources, options.rows, config.recipe, config.seed))
         model.joint = joint = fit_joint(model, given, true)
-    scores = score_fast(model, benchmarks)
+    scores = score_fast(model, benchmarks, judge=load_line_judge())
     print(format_table(scores))
     settings = {"name": options.name, "penalties": dataclasses.asdict(scores.penalties)}
     sha256 = save_model(

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.model import FastModel
-from models.fast.network import dense_shapes
+from models.fast.shape import dense_shapes
 from models.files import ModelFiles, load_model, save_model
 from respace.benchmarks import Benchmark, read_benchmarks
+from respace.extras import require
 from respace.noise.typos import codespell_typos, in_half, read_typos
+from respace.storage.errors import UserError
 from respace.storage.publish import publish
 from training.data.background import InBackground
 from training.data.corpora import Corpus, Source
@@ -158,12 +160,19 @@ def write_model(
                 for field in dataclasses.fields(trainer.config)
                 if field.name not in ("sources", "dictionary_sources", "word_lists", "network", "recipe")
             },
-            "recipe": json.loads(trainer.config.recipe.to_json()),
+            "recipe": _without_folders(json.loads(trainer.config.recipe.to_json())),
             "history": trainer.history,
         },
     }
     sha256 = save_model(directory, config, weights)
     print(f"wrote {directory}, sha256 {sha256}", flush=True)
+
+
+def _without_folders(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Where files lay on the machine that trained is nobody's business."""
+    return {
+        key: Path(value).name if isinstance(value, str) and "/" in value else value for key, value in recipe.items()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,11 +187,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_schedule_options(parser)
     options = parser.parse_args(arguments)
     try:
+        require("tensorboard", "training.train_fast")  # its log is first written minutes later
         config = TrainConfig.read(options.config)
         benchmarks = read_benchmarks(options.benchmarks, options.benchmark_sequences) if options.benchmarks else []
         options.run_dir.mkdir(parents=True, exist_ok=True)
         trainer = start(config, options)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, UserError) as error:
         print(f"training.train_fast: {error}", file=sys.stderr)
         return 2
     run(trainer, benchmarks, options)

@@ -103,7 +103,7 @@ def batches(
         # N-grams that reach into the stretch before are few, and as random as the order.
         rows = ngram_rows(np.concatenate(parts))
         weights = (1 / np.sqrt(lengths + SHORT)).astype(np.float32)
-        yield np.tile(owner, len(rows)), np.concatenate(rows), weights, labels[chosen]
+        yield np.tile(owner, len(rows)), rows.reshape(-1), weights, labels[chosen]
 
 
 def train(

@@ -22,8 +22,9 @@ from respace.hashing import row_hashes
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile, filesystem, join_url
 from respace.storage.publish import publish, publish_bytes
-from transforms.formats.parquet_tables import open_parquet, text_values
+from transforms.formats.parquet_tables import open_parquet
 from transforms.formats.rows import CleanText, Row, TextSlice
+from transforms.formats.text_columns import text_values
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.dead_letters import DeadLetter, publish_dead_letters

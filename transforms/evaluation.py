@@ -13,9 +13,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from models.methods import fitted_penalties, load_method, method_identity
 from respace import gaps
-from respace.benchmarks import CORRECT, CORRUPT, find_benchmarks, make_benchmark, read_lines, read_sequences
+from respace.benchmarks import (
+    CORRECT,
+    CORRUPT,
+    Benchmark,
+    find_benchmarks,
+    make_benchmark,
+    read_lines,
+    read_sequences,
+)
+from respace.gaps import Bits
 from respace.method import GivenSequence, Method
 from respace.metrics import Counts, Score, score_bits
 from respace.sequence_scores import SequenceScores, score_sequences
@@ -44,16 +55,22 @@ class BenchmarkFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSlice:
-    """Lines ``start:stop`` of a benchmark, for one method."""
+    """Lines ``start:stop`` of a benchmark, for one method.
+
+    With ``harm`` the correct text of those that have errors is the input: what a method changes in it is harm. Those
+    that have none are a slice's own input already.
+    """
 
     benchmark: BenchmarkFiles
     method: str
     start: int
     stop: int
+    harm: bool = False
 
     @property
     def name(self) -> str:
-        return f"{FOLDER}/{safe_name(self.method)}/{self.benchmark.name}/{self.start:07d}"
+        kind = "harm/" if self.harm else ""
+        return f"{FOLDER}/{safe_name(self.method)}/{self.benchmark.name}/{kind}{self.start:07d}"
 
     @property
     def size(self) -> int:
@@ -97,22 +114,48 @@ class EvaluateSlice:
         here = slice(shard.start, shard.stop)
         wanted = make_benchmark(url, corrupt[here], correct[here], first=shard.start)
         method = _method(shard.method, shard.benchmark.name)
+        progress.report(documents=shard.stop - shard.start, bytes=shard.size)
+        if shard.harm:
+            return finish_shard(self, shard, [], to_counts(harm_of(method, wanted)))
         _warm_up(method, wanted.given[:_WARM_UP])
         began = time.monotonic()
-        decisions = method.decide(wanted.given)
+        predicted = _decided_bits(method, wanted.given)
         milliseconds = round(1000 * (time.monotonic() - began))
-        score, predictions = Score(), []
-        for line, given, truth, decision in zip(corrupt[here], wanted.given, wanted.true, decisions, strict=True):
-            bits = decision.bits.copy()
-            bits[:1] = False
-            predictions.append(gaps.apply(line, bits))
-            score += score_bits(given.bits, truth, bits)
         target = join_url(self.output, f"{shard.name}.txt")
-        content = "".join(line + "\n" for line in predictions).encode()
-        publish_bytes(target, content)
+        lines = [gaps.apply(line, bits) for line, bits in zip(corrupt[here], predicted, strict=True)]
+        publish_bytes(target, "".join(line + "\n" for line in lines).encode())
         size = sum(len(line.encode()) + 1 for line in corrupt[here])
-        progress.report(documents=len(predictions), bytes=size)
-        return finish_shard(self, shard, [target], to_counts(score) | {"milliseconds": milliseconds, "bytes": size})
+        counts = to_counts(_total_score(wanted, predicted))
+        return finish_shard(self, shard, [target], counts | {"milliseconds": milliseconds, "bytes": size})
+
+
+def harm_of(method: Method, benchmark: Benchmark) -> Score:
+    """What a method does to the correct text of the sequences that have errors."""
+    clean = benchmark.clean()
+    wrong = [
+        place
+        for place, (one, true) in enumerate(zip(benchmark.given, benchmark.true, strict=True))
+        if not np.array_equal(one.bits, true)
+    ]
+    chosen = Benchmark(
+        name=clean.name, given=[clean.given[place] for place in wrong], true=[clean.true[place] for place in wrong]
+    )
+    return _total_score(chosen, _decided_bits(method, chosen.given) if wrong else [])
+
+
+def _decided_bits(method: Method, given: Sequence[GivenSequence]) -> list[Bits]:
+    found = [decision.bits.copy() for decision in method.decide(given)]
+    for bits in found:
+        bits[:1] = False
+    return found
+
+
+def _total_score(benchmark: Benchmark, predicted: Sequence[Bits]) -> Score:
+    scores = (
+        score_bits(one.bits, true, bits)
+        for one, true, bits in zip(benchmark.given, benchmark.true, predicted, strict=True)
+    )
+    return sum(scores, Score())
 
 
 def score_predictions(directory: str, url: str, sequences: int | None = None) -> SequenceScores:

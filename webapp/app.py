@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from respace.storage.errors import UserError
 from webapp.bounded import BoundedQueue, Busy, TooSlow
 from webapp.catalogue import Catalogue
 from webapp.corpus import Corpus
@@ -138,7 +139,7 @@ class _Handlers:
 
     async def pdf(self, request: Request) -> Response:
         """The text of a PDF that was dropped on the page."""
-        from transforms.arxiv.pdf import PdfLimits, choose_backend, extract_text
+        from respace.pdf import PdfLimits, choose_backend, extract_text
 
         body = await _body(request, self.limits.most_pdf_bytes)
         if isinstance(body, Response):
@@ -152,13 +153,20 @@ class _Handlers:
         corpus = self.settings.corpus
         if corpus is None:
             return _error(404, "no corpus was opened. Start the application with --corpus DIRECTORY")
-        return await self._in_turn(lambda: {"summary": corpus.summary(), "edits": corpus.edits()})
+        try:
+            return await self._in_turn(lambda: {"summary": corpus.summary(), "edits": corpus.edits()})
+        except FileNotFoundError:
+            return _error(404, "the corpus is not there any more. Run pipelines.repair_corpus again")
 
     async def report(self, request: Request) -> Response:
         corpus = self.settings.corpus
         if corpus is None:
             return _error(404, "no corpus was opened. Start the application with --corpus DIRECTORY")
-        return _respond(corpus.page(), "text/html", {"content-security-policy": _REPORT_POLICY})
+        try:
+            page = corpus.page()
+        except FileNotFoundError:
+            return _error(404, "the corpus has no report any more. Run pipelines.repair_corpus again")
+        return _respond(page, "text/html", {"content-security-policy": _REPORT_POLICY})
 
     async def review(self, request: Request) -> Response:
         corpus = self.settings.corpus
@@ -190,6 +198,8 @@ class _Handlers:
             return _error(504, f"no answer within {self.limits.seconds:g} s. Send less text at a time")
         except ValueError as error:  # BadRequest, PdfError, entries of a review
             return _error(400, str(error))
+        except UserError as error:  # nothing that the visitor could do: no PDF reader, a review file that was edited
+            return _error(503, str(error))
 
 
 async def _body(request: Request, most: int) -> bytes | Response:

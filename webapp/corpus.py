@@ -11,10 +11,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from respace.storage.compression import compression_of
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import InputFile, filesystem, join_url, open_input, read_bytes
 from respace.storage.inputs import list_inputs
+from transforms.formats.lines import open_lines
 from transforms.formats.provenance import EDITS, KeptEdit, character_positions, edits_from_python
+from transforms.formats.registry import SUFFIXES
 from transforms.formats.sidecar import read_sidecar
 from transforms.repair.report import REPORT
 from transforms.repair.review import check_entry, format_entry, read_review
@@ -28,7 +31,7 @@ _MOST_ROWS = 200_000  # of a larger corpus the first rows are looked through
 class Corpus:
     """One output directory and its review file."""
 
-    def __init__(self, root: str, review: str | None = None, text_column: str = "text"):
+    def __init__(self, root: str, review: str | None = None):
         """
         Raises:
             UserError: it is not the output of a repair job, or the review file cannot be understood.
@@ -38,7 +41,7 @@ class Corpus:
             raise UserError(f"--corpus {root}: not found. Expected the output directory of pipelines.repair_corpus")
         if not store.exists(f"{path}/{REPORT}/summary.json"):
             raise UserError(f"--corpus {root}: no {REPORT}/summary.json there. Expected an output of repair_corpus")
-        self.root, self.text_column = path, text_column
+        self.root = path
         self.review_path = filesystem(review)[1] if review else f"{path}/_review.jsonl"
         self._writing = threading.Lock()
         self.review()
@@ -77,14 +80,24 @@ class Corpus:
             stream.write(format_entry(checked))
 
     def _all_edits(self) -> Iterator[dict[str, Any]]:
-        rows = 0
-        for file in list_inputs([self.root], list(_READERS), "--corpus"):
-            read = next(read for suffix, read in _READERS.items() if file.name.endswith(suffix))
-            for row, (text, edits) in enumerate(read(file, self.text_column)):
+        settings, rows = self.summary()["settings"], 0
+        column, unit = settings.get("text column", "text"), settings.get("text unit", "document")
+        for file in list_inputs([self.root], SUFFIXES, "--corpus"):
+            for row, (text, edits) in enumerate(_rows(file, column, unit)):
                 rows += 1
                 if rows > _MOST_ROWS:
                     return
                 yield from (_shown(file.name, row, text, edit) for edit in edits)
+
+
+def _rows(file: InputFile, column: str, unit: str) -> Iterator[tuple[str, list[KeptEdit]]]:
+    """Every document of an output, in order, and what was changed in it."""
+    plain = file.name.lower().removesuffix(compression_of(file.name))
+    if plain.endswith(".parquet"):
+        return _parquet_rows(file, column)
+    if plain.endswith((".txt", ".text")):
+        return _text_rows(file, unit)
+    return _json_rows(file, column)
 
 
 def _parquet_rows(file: InputFile, column: str) -> Iterator[tuple[str, list[KeptEdit]]]:
@@ -98,7 +111,7 @@ def _parquet_rows(file: InputFile, column: str) -> Iterator[tuple[str, list[Kept
 
 
 def _json_rows(file: InputFile, column: str) -> Iterator[tuple[str, list[KeptEdit]]]:
-    with open_input(file) as stream:
+    with open_lines(file) as stream:
         for line in stream:
             try:
                 row = json.loads(line)
@@ -107,18 +120,16 @@ def _json_rows(file: InputFile, column: str) -> Iterator[tuple[str, list[KeptEdi
                 yield "", []  # a dead letter: kept as it was, whatever it is
 
 
-def _text_rows(file: InputFile, column: str) -> Iterator[tuple[str, list[KeptEdit]]]:
-    """Lines of a text, whose edits lie beside it."""
+def _text_rows(file: InputFile, unit: str) -> Iterator[tuple[str, list[KeptEdit]]]:
+    """Texts whose edits lie beside them: a file is one of them, or every line is."""
     try:
         added = read_sidecar(file)
     except BadFile:
         return  # written without --provenance: nothing is known of single edits
-    with open_input(file) as stream:
-        for line, row in zip(stream, added, strict=False):
-            yield line.decode("utf-8", "replace"), edits_from_python(row[EDITS])
-
-
-_READERS = {".parquet": _parquet_rows, ".jsonl": _json_rows, ".txt": _text_rows}
+    with open_lines(file) as stream:
+        texts = stream if unit == "line" else iter([stream.read()])
+        for text, row in zip(texts, added, strict=False):
+            yield text.decode("utf-8", "replace"), edits_from_python(row[EDITS])
 
 
 def _shown(shard: str, row: int, text: str, edit: KeptEdit) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from respace.version import VERSION
+from transforms.repair.review import DECISIONS, KINDS
 
 
 def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
@@ -53,6 +54,18 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
             "all_text": {"type": "boolean", "default": False},
         },
     }
+    decision = {
+        "type": "object",
+        "required": ["shard", "row", "gap", "kind", "decision"],
+        "additionalProperties": False,
+        "properties": {
+            "shard": {"type": "string"},
+            "row": {"type": "integer", "minimum": 0},
+            "gap": {"type": "integer", "minimum": 0},
+            "kind": {"enum": list(KINDS)},
+            "decision": {"enum": list(DECISIONS)},
+        },
+    }
     several = {"type": "object", "required": ["repairs"], "properties": {"repairs": {"type": "array", "items": repair}}}
     reasons = {
         "400": "the request cannot be understood",
@@ -73,6 +86,41 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                     "responses": answers,
                 }
             },
+            "/api/pdf": {
+                "post": {
+                    "summary": "The text of a PDF, not repaired",
+                    "requestBody": {"required": True, "content": {"application/pdf": {"schema": {}}}},
+                    "responses": {
+                        **{code: answers[code] for code in ("400", "413", "429", "504")},
+                        "503": _answer("no reader of PDFs is installed", error),
+                        "200": _answer("the text", _object(text="string")),
+                    },
+                }
+            },
+            "/api/corpus": {
+                "get": {
+                    "summary": "The corpus that was opened: its report, and its least certain edits",
+                    "responses": {
+                        **{code: answers[code] for code in ("429", "504")},
+                        "404": _answer("no corpus was opened", error),
+                        "503": _answer("the review file cannot be understood", error),
+                        "200": _answer("report and edits", _object(summary="object", edits="array")),
+                    },
+                }
+            },
+            "/api/corpus/review": {
+                "post": {
+                    "summary": "Accept or reject an edit",
+                    "requestBody": {"required": True, "content": {"application/json": {"schema": decision}}},
+                    "responses": {
+                        **{code: answers[code] for code in ("400", "413", "429", "504")},
+                        "404": _answer("no corpus was opened", error),
+                        "415": _answer("another content-type than application/json", error),
+                        "503": _answer("the review file cannot be understood", error),
+                        "200": _answer("saved", _object(saved="boolean")),
+                    },
+                }
+            },
             "/api/methods": {
                 "get": {
                     "summary": "The methods and their penalties",
@@ -85,3 +133,9 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
 
 def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _object(**members: str) -> dict[str, Any]:
+    """An object with these members, by name and type."""
+    properties = {name: {"type": kind} for name, kind in members.items()}
+    return {"type": "object", "required": list(members), "properties": properties}

@@ -124,14 +124,17 @@ class Dictionary:
         }
 
     @cached_property
-    def _slots(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint8]]:
-        """The words as a hash table, and a filter that answers most questions without it."""
-        size = 1 << max(4, int(2 * len(self.keys)).bit_length())
-        slots = np.zeros(size, dtype=np.uint64)
-        shares = np.zeros(size, dtype=np.float32)
+    def _index(self) -> tuple[Any, ...]:
+        """What `_share` reads: a hash table, a filter that answers most questions without it, and shares by count."""
+        slots = np.zeros(1 << max(4, int(2 * len(self.keys)).bit_length()), dtype=np.uint32)
         words = np.zeros(1 << (_FILTER_BITS - 3), dtype=np.uint8)
-        _fill(slots, shares, words, self.keys, np.exp(self.counts / _LOG_STEP) / self.total)
-        return slots, shares, words
+        _fill(slots, words, self.keys, self.counts)
+        shares = (np.exp(np.arange(256) / _LOG_STEP) / self.total).astype(np.float32)
+        return slots, words, shares
+
+    @cached_property
+    def _smallest_share(self) -> float:
+        return float(np.exp(self.counts.min(initial=255) / _LOG_STEP) / self.total)
 
     def evidence(
         self, characters: NDArray[np.int32], bits: Bits, true_bits: Bits | None = None, salt: int = 0
@@ -159,10 +162,10 @@ class Dictionary:
             characters != folded,
             bits,
             np.zeros(0, dtype=bool) if true_bits is None else true_bits,
-            *self._slots,
+            self._index,
             self.letter_costs,
             1.0 / self.total,
-            float(np.exp(self.counts.min(initial=255) / _LOG_STEP) / self.total),
+            self._smallest_share,
             np.array([self.unknown_share, self.letter_weight, self.capital_evidence]),
             np.uint64(salt),
             out,
@@ -208,34 +211,44 @@ def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.broadcast_to(threes, (SYMBOLS, SYMBOLS, *threes.shape))).reshape(-1)
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _filter_bit(key: np.uint64) -> np.uint64:
+    return (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _slot_and_mark(key: np.uint64, last: np.uint64) -> tuple[np.uint64, np.uint32]:
+    """Where a key is first looked for, and what is kept of it there: 24 bits, never nothing."""
+    mixed = key * _MIX
+    return (mixed >> np.uint64(32)) & last, np.uint32((mixed >> np.uint64(8)) & np.uint64(0xFFFFFF)) | np.uint32(1)
+
+
 @numba.njit(cache=True, nogil=True)
-def _find(slots: Any, words: Any, hashed: np.uint64) -> np.int64:
-    """The slot of a word, -1 where there is none."""
+def _share(slots: Any, words: Any, shares: Any, hashed: np.uint64) -> np.float32:
+    """How much of running text is a word; -1 if it is unknown."""
     key = hashed >> np.uint64(64 - _KEY_BITS)
-    bit = (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
+    bit = _filter_bit(key)
     if not (words[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1:
-        return np.int64(-1)
+        return np.float32(-1)
     last = np.uint64(len(slots) - 1)
-    place = (key * _MIX) & last
+    place, mark = _slot_and_mark(key, last)
     while slots[place] != 0:
-        if slots[place] == key:
-            return np.int64(place)
+        if slots[place] >> np.uint32(8) == mark:
+            return shares[slots[place] & np.uint32(0xFF)]
         place = (place + np.uint64(1)) & last
-    return np.int64(-1)
+    return np.float32(-1)
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(slots: Any, shares: Any, words: Any, keys: Any, values: Any) -> None:
+def _fill(slots: Any, words: Any, keys: Any, counts: Any) -> None:
     last = np.uint64(len(slots) - 1)
     for number in range(len(keys)):
-        key = keys[number]
-        bit = (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
+        bit = _filter_bit(keys[number])
         words[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
-        place = (key * _MIX) & last
-        while slots[place] != 0 and slots[place] != key:
+        place, mark = _slot_and_mark(keys[number], last)
+        while slots[place] != 0:
             place = (place + np.uint64(1)) & last
-        slots[place] = key
-        shares[place] = values[number]
+        slots[place] = (mark << np.uint32(8)) | np.uint32(counts[number])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -246,9 +259,7 @@ def _evidence(
     capital: Any,
     given: Any,
     true: Any,
-    slots: Any,
-    shares: Any,
-    words: Any,
+    index: Any,
     costs: Any,
     once: float,
     smallest: float,
@@ -269,9 +280,9 @@ def _evidence(
             stop += 1
         if stop - start > 1:
             _unknown_words(symbols[start:stop], capital[start:stop], costs, settings, weights)
-            _add_known_words(folded[start:stop], slots, shares, words, weights)
+            _add_known_words(folded[start:stop], index, weights)
             if len(true):
-                _hold_out(folded[start:stop], true[start:stop], slots, shares, words, once, smallest, salt, weights)
+                _hold_out(folded[start:stop], true[start:stop], index, once, smallest, salt, weights)
             _cut(capital[start:stop], given[start:stop], settings[2], weights, out[start:stop])
         start = stop
 
@@ -297,24 +308,23 @@ def _unknown_words(symbols: Any, capital: Any, costs: Any, settings: Any, weight
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_known_words(folded: Any, slots: Any, shares: Any, words: Any, weights: Any) -> None:
+def _add_known_words(folded: Any, index: Any, weights: Any) -> None:
     count = len(folded)
+    slots, words, shares = index
     for first in range(count):
         key = np.uint64(0)
         for length in range(1, min(LONGEST_WORD, count - first) + 1):
             key = key * _BASE + (np.uint64(folded[first + length - 1]) + np.uint64(1)) * _MIX
-            place = _find(slots, words, key)
-            if place >= 0:
-                weights[first, length] += shares[place] * np.exp(_PER_LETTER * length)
+            share = _share(slots, words, shares, key)
+            if share >= 0:
+                weights[first, length] += share * np.exp(_PER_LETTER * length)
 
 
 @numba.njit(cache=True, nogil=True)
 def _hold_out(
     folded: Any,
     true: Any,
-    slots: Any,
-    shares: Any,
-    words: Any,
+    index: Any,
     once: float,
     smallest: float,
     salt: np.uint64,
@@ -322,6 +332,7 @@ def _hold_out(
 ) -> None:
     """Counts the words of the text once less, and half of the rare ones not at all."""
     count = len(folded)
+    slots, words, shares = index
     first = 0
     while first < count:
         end = first + 1
@@ -331,13 +342,13 @@ def _hold_out(
             key = np.uint64(0)
             for at in range(first, end):
                 key = key * _BASE + (np.uint64(folded[at]) + np.uint64(1)) * _MIX
-            place = _find(slots, words, key)
-            if place >= 0:
-                less = once
+            share = _share(slots, words, shares, key)
+            if share >= 0:
+                less = np.float32(once)
                 # A word of the smallest count would not be in the dictionary if it had been seen once less.
-                rare = shares[place] <= RARE_IN_TRAINING * once
-                if shares[place] <= 1.01 * smallest or (rare and ((key ^ salt) * _MIX) >> np.uint64(63)):
-                    less = shares[place]
+                rare = share <= RARE_IN_TRAINING * once
+                if share <= 1.01 * smallest or (rare and ((key ^ salt) * _MIX) >> np.uint64(63)):
+                    less = share
                 held = weights[first, end - first] - less * np.exp(_PER_LETTER * (end - first))
                 weights[first, end - first] = max(held, 1e-30)
         first = end

@@ -65,6 +65,16 @@ class LanguageModel:
         wanted = {"alphabet", "fingerprints", "costs", "context_fingerprints", "context_costs"}
         if set(found) != wanted:
             raise ModelError(f"weights hold {sorted(found)} of a language model: expected {sorted(wanted)}")
+        kinds = {"alphabet": np.uint32, "fingerprints": np.uint16, "context_fingerprints": np.uint16}
+        for name, array in found.items():  # compiled loops check nothing
+            kind = np.dtype(kinds.get(name, np.uint8))
+            if array.ndim != 1 or array.dtype != kind or not (len(array) or name == "alphabet"):
+                raise ModelError(
+                    f"weights hold {array.dtype} {list(array.shape)} for {name!r}: expected {kind} in a row"
+                )
+        highest = int(found["alphabet"].max(initial=0))
+        if highest >= _TABLE_CODES:
+            raise ModelError(f"the alphabet has {highest}: expected codes below {_TABLE_CODES}")
         for fingerprints, costs in (("fingerprints", "costs"), ("context_fingerprints", "context_costs")):
             size = len(found[fingerprints])
             if size != len(found[costs]):

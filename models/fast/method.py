@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.fast.joint import JointWeights
 from models.fast.model import FastModel
-from models.fast.network import FastConfig
+from models.fast.shape import FastConfig
 from models.files import ModelFiles, load_model
 from models.identity import model_identity, penalties_in_force
 from respace.gaps import Bits

@@ -134,7 +134,7 @@ def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
 
 def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
     from models.fast.model import FastModel
-    from models.fast.network import FastConfig
+    from models.fast.shape import FastConfig
 
     language, labels = (load_referred(files, key) for key in ("language_model", "labels"))
     model, _, _ = load_networks(language)

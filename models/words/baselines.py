@@ -14,6 +14,7 @@ from models.words.counts import WORDS_MODEL, WordCounts, load_word_counts
 from models.words.viterbi import WordSearch
 from respace import gaps
 from respace.batching import by_size
+from respace.extras import missing
 from respace.gaps import Bits, Codes
 from respace.method import Decision, GivenSequence
 
@@ -93,7 +94,7 @@ class WordSegment:
         try:
             import wordsegment
         except ImportError as error:
-            raise ValueError("method wordsegment: the package is missing. Run: pip install wordsegment") from error
+            raise ValueError(str(missing("wordsegment", "the method wordsegment"))) from error
         self._wordsegment = wordsegment
         if not wordsegment.UNIGRAMS:
             wordsegment.load()

@@ -1,12 +1,14 @@
-"""The best way to cut runs of letters into known words, for many runs at once: evidence that spaces were lost.
+"""The best way to cut runs of letters into known words: evidence that spaces were lost.
 
-Plainer than `models.words.viterbi` (no pairs, no signs) and many times faster: all runs take their steps together.
+Plainer than `models.words.viterbi` (no pairs, no signs) and many times faster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,11 +46,12 @@ def cut_into_words(counts: WordCounts, codes: Codes, first: Bits) -> Cut:
     starts = np.flatnonzero(begins)
     if not len(starts):
         return Cut(starts, starts, starts)
-    starts = starts[np.argsort(-room[starts], kind="stable")]
     lengths = np.minimum(room[starts], LONGEST_RUN)
     numbers = _known_words(counts, codes, room)
     scores = np.where(numbers >= 0, counts.log_shares[numbers], _NEVER)
-    found_starts, found_lengths = _cheapest(scores, starts, lengths)
+    found_starts, found_lengths = np.empty((2, len(codes)), dtype=np.int64)
+    count = _cheapest(scores, starts, lengths, found_starts, found_lengths)
+    found_starts, found_lengths = found_starts[:count], found_lengths[:count]
     return Cut(found_starts, found_lengths, numbers[found_starts, found_lengths - 1].astype(np.int64))
 
 
@@ -65,39 +68,30 @@ def _known_words(counts: WordCounts, codes: Codes, room: NDArray[np.int64]) -> N
     return numbers
 
 
-def _cheapest(
-    scores: NDArray[np.float64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Viterbi over all runs, the longest first; the known words of the best ways, as (starts, lengths)."""
-    longest = int(lengths[0])
-    active = np.searchsorted(-lengths, -np.arange(longest + 2), side="right")
-    unknown = -(_UNKNOWN_WORD + _UNKNOWN_LETTER * np.arange(1, LONGEST_WORD + 1))
-    best = np.full((len(starts), longest + LONGEST_WORD + 1), 2 * _NEVER)
-    best[:, LONGEST_WORD] = 0.0
-    length_of = np.zeros((len(starts), longest + 1), dtype=np.int64)
-    is_known = np.zeros((len(starts), longest + 1), dtype=bool)
-    back = np.arange(1, LONGEST_WORD + 1)
-    for step in range(1, longest + 1):
-        count = active[step]
-        at = np.maximum(starts[:count, None] + step - back, 0)
-        words = scores[at, back - 1]
-        known = words > unknown
-        total = best[:count, step + LONGEST_WORD - back] + np.where(known, words, unknown)
-        choice = total.argmax(1)
-        rows = np.arange(count)
-        best[:count, step + LONGEST_WORD] = total[rows, choice]
-        length_of[:count, step] = choice + 1
-        is_known[:count, step] = known[rows, choice]
-    found_starts, found_lengths = [], []
-    at = lengths.copy()
-    rows = np.arange(len(starts))
-    while len(rows):
-        ends = at[rows]
-        length = length_of[rows, ends]
-        known = is_known[rows, ends]
-        found_starts.append((starts[rows] + ends - length)[known])
-        found_lengths.append(length[known])
-        at[rows] = ends - length
-        rows = rows[at[rows] > 0]
-    order = np.argsort(np.concatenate(found_starts), kind="stable")
-    return np.concatenate(found_starts)[order], np.concatenate(found_lengths)[order]
+@numba.njit(cache=True, nogil=True)
+def _cheapest(scores: Any, starts: Any, lengths: Any, found_starts: Any, found_lengths: Any) -> int:
+    """Viterbi over each run; writes the known words of the best ways, in order, and returns how many there are."""
+    best = np.zeros(LONGEST_RUN + 1)
+    length_of = np.zeros(LONGEST_RUN + 1, dtype=np.int64)
+    is_known = np.zeros(LONGEST_RUN + 1, dtype=np.bool_)
+    found = 0
+    for run in range(len(starts)):
+        start = starts[run]
+        for end in range(1, lengths[run] + 1):
+            best[end] = 2 * _NEVER
+            for length in range(1, min(LONGEST_WORD, end) + 1):
+                word = scores[start + end - length, length - 1]
+                unknown = -(_UNKNOWN_WORD + _UNKNOWN_LETTER * length)
+                total = best[end - length] + max(word, unknown)
+                if total > best[end]:
+                    best[end], length_of[end], is_known[end] = total, length, word > unknown
+        first_found = found
+        end = lengths[run]
+        while end > 0:
+            if is_known[end]:
+                found_starts[found], found_lengths[found] = start + end - length_of[end], length_of[end]
+                found += 1
+            end -= length_of[end]
+        found_starts[first_found:found] = found_starts[first_found:found][::-1].copy()
+        found_lengths[first_found:found] = found_lengths[first_found:found][::-1].copy()
+    return found

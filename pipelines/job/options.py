@@ -19,19 +19,35 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from respace.storage.errors import BadOption
-from respace.storage.files import check_apart
-from runners.engines import LOCAL_RUNNER, RunnerError, check_runner, import_runner, runner_of
+from respace.storage.files import check_apart, is_local
+from respace.storage.publish import check_writable
+from runners.checks import check_paths, check_runner, check_services
+from runners.engines import (
+    LOCAL_RUNNER,
+    PRESETS,
+    RunnerError,
+    expand_preset,
+    import_runner,
+    option_value,
+    parallelism_of,
+    runner_of,
+)
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
 _HELP = "help"
+_SECRET = re.compile(r"(\w+://)[^/@]*@(.*)", re.DOTALL)
+# What the value of an option is called that names files or folders.
+_PATHS = ("PATH", "DIRECTORY", "FILE")
 
 
 def option(
@@ -77,6 +93,21 @@ class JobOptions:
         0.01, "fail if more documents than this fail (default 0.01)", metavar="F", least=0, most=1
     )
     local_workers: int | None = option(None, "processes on this machine (default: one per core)", metavar="N", least=1)
+    verbose: bool = option(False, "show where an error comes from")
+    preset: str | None = option(
+        None, f"the engine, with the options that it needs: {', '.join(PRESETS)}", metavar="ENGINE"
+    )
+    remote_workers: int | None = option(
+        None,
+        "worker processes of another engine, about: large files are cut so that all have work (default: what its "
+        "options say)",
+        metavar="N",
+        least=1,
+    )
+    worker_threads: int | None = option(
+        None, "threads of TensorFlow in a worker of another engine (default: 1)", metavar="N", least=1
+    )
+    detach: bool = option(False, "submit the job to another engine and leave; rerun the command when it has ended")
     beam_arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -86,15 +117,21 @@ class JobOptions:
             raise BadOption("--output is missing: expected a directory or URL")
         for one in _declared(type(self)):
             _check_value(one, getattr(self, one.name))
+            _check_no_secret(one.name, getattr(self, one.name))
         try:
-            check_runner(self.beam_arguments)
+            check_runner(self.engine_arguments)
         except RunnerError as error:
             raise BadOption(str(error)) from None
         check_apart(self.input, self.output)
 
     @property
+    def engine_arguments(self) -> tuple[str, ...]:
+        """What Beam is told: the preset's options, then those that the user gave."""
+        return expand_preset(self.preset, self.beam_arguments)
+
+    @property
     def runner(self) -> str:
-        return runner_of(self.beam_arguments)
+        return runner_of(self.engine_arguments)
 
     @property
     def runs_locally(self) -> bool:
@@ -106,6 +143,28 @@ class JobOptions:
         from transforms.shards.workers import available_cores
 
         return (self.local_workers or available_cores()) if self.runs_locally else 1
+
+    @property
+    def parallelism(self) -> int | None:
+        """Processes that share the work, wherever they are; None where nobody knows."""
+        return self.workers if self.runs_locally else self.remote_workers or parallelism_of(self.engine_arguments)
+
+    @property
+    def threads(self) -> int | None:
+        """Threads of TensorFlow in a worker process of another engine; its own processes a local run sets itself."""
+        return None if self.runs_locally else self.worker_threads or 1
+
+    def local_paths(self) -> list[tuple[str, str]]:
+        """Options that name something on this machine, and what they name."""
+        found = []
+        for one in _declared(type(self)):
+            value = getattr(self, one.name)
+            for path in value if isinstance(value, tuple) else (value,):
+                named = one.metadata["metavar"] in _PATHS and path
+                # A model is a name or a path.
+                if (named or (isinstance(path, str) and "/" in path and os.path.exists(path))) and is_local(path):
+                    found.append((one.name, path))
+        return found
 
 
 Options = TypeVar("Options", bound=JobOptions)
@@ -150,9 +209,28 @@ def parse_options(kind: type[Options], argv: Sequence[str] | None = None) -> Opt
     return kind(**given, beam_arguments=tuple(others))
 
 
+def check_engine(options: JobOptions) -> None:
+    """Fails if the engine cannot be reached, or could not do the job; within seconds.
+
+    Raises:
+        BadOption: with the option, what was expected and what to do.
+    """
+    if options.runs_locally or options.dry_run:
+        return
+    try:
+        for warning in check_paths(options.engine_arguments, options.local_paths()):
+            print(f"warning: {warning}", file=sys.stderr)
+        check_services(options.engine_arguments)
+    except RunnerError as error:
+        raise BadOption(str(error)) from error
+    temporary = option_value(options.engine_arguments, "temp_location")
+    if temporary is not None:
+        check_writable(temporary, "--temp_location")
+
+
 def check_beam_arguments(options: JobOptions) -> None:
     """Fails on an option that nobody knows. Beam is imported only if there is any to check."""
-    if options.beam_arguments:
+    if options.engine_arguments:
         pipeline_options(options)
 
 
@@ -168,7 +246,8 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
         import_runner(options.runner)  # a runner's own options are known once it is imported
     except RunnerError as error:
         raise BadOption(str(error)) from error
-    arguments = list(options.beam_arguments)
+    _check_known(options.runner)
+    arguments = list(options.engine_arguments)
     if options.runs_locally:
         arguments.append(f"--runner={LOCAL_RUNNER}")
     known = _BeamArgumentParser(add_help=False, allow_abbrev=False, conflict_handler="resolve")
@@ -178,6 +257,22 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     if unknown:
         raise BadOption(f"{unknown[0]}: neither this job nor Beam knows this option. See --help")
     return PipelineOptions(arguments)
+
+
+def _check_known(runner: str) -> None:
+    """Beam would say so when the graph is built, with a stack trace."""
+    from apache_beam.options.pipeline_options import StandardOptions
+
+    module, _, name = runner.rpartition(".")
+    if module:
+        if not hasattr(sys.modules[module], name):
+            raise BadOption(f"--runner {runner}: {module} has no {name}. Is the name right?")
+        return
+    known = sorted({one.rpartition(".")[2] for one in StandardOptions.ALL_KNOWN_RUNNERS})
+    if runner.lower().removesuffix("runner") not in {one.lower().removesuffix("runner") for one in known}:
+        raise BadOption(
+            f"--runner {runner}: no such runner. Expected one of {', '.join(known)}, or package.module.Name"
+        )
 
 
 def _declared(kind: type[JobOptions]) -> list[Field[Any]]:
@@ -195,6 +290,17 @@ def _check_value(one: Field[Any], value: Any) -> None:
         raise BadOption(f"--{one.name} {value}: expected a number from {least} to {most}")
     if not value >= least:
         raise BadOption(f"--{one.name} {value}: expected at least {least}")
+
+
+def _check_no_secret(name: str, value: Any) -> None:
+    """A password in a URL would be in logs, manifests and reports."""
+    for given in value if isinstance(value, tuple) else (value,):
+        found = _SECRET.match(given) if isinstance(given, str) else None
+        if found is not None:
+            raise BadOption(
+                f"--{name} {found[1]}…@{found[2]}: a URL with credentials would be in logs and reports. "
+                "Give them where the store looks for them: the environment, or its own configuration"
+            )
 
 
 def _check_misspelled(others: Sequence[str], names: Sequence[str]) -> None:

@@ -7,27 +7,42 @@ import multiprocessing
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from pipelines.job.options import Options, parse_options
-from respace.storage.errors import UserError
+from pipelines.job.options import Options, check_engine, parse_options
+from pipelines.job.remote import Detached, check_detach
+from respace.storage.errors import UserError, printable
 
 
 def run_job(job: Callable[[Options], int | None], kind: type[Options], argv: Sequence[str] | None = None) -> int:
     """Parses a job's options, runs it and gives its exit code."""
-    return exit_code(lambda: job(parse_options(kind, argv)))
+    given = sys.argv[1:] if argv is None else argv
+
+    def run() -> int | None:
+        options = parse_options(kind, given)
+        check_detach(options)
+        check_engine(options)
+        return job(options)
+
+    return exit_code(run, verbose="--verbose" in given)
 
 
-def exit_code(action: Callable[[], int | None]) -> int:
-    """Runs something. A user's mistake is one line on standard error, not a stack trace."""
+def exit_code(action: Callable[[], int | None], verbose: bool = False) -> int:
+    """Runs something. A user's mistake is one line on standard error, and a stack trace only if that is wanted."""
     with _noted_signals() as noted:
         try:
             return action() or 0
+        except Detached as left:
+            print(left, file=sys.stderr)
+            return 0
         except (Exception, KeyboardInterrupt) as error:
             # After a signal any error is its doing: Beam makes one of its own of an interrupt.
             if not noted and isinstance(error, UserError):
-                print(f"error: {error}", file=sys.stderr)
+                if verbose:
+                    traceback.print_exception(error)
+                print(f"error: {printable(str(error))}", file=sys.stderr)
                 return error.exit_code
             if not noted and not isinstance(error, KeyboardInterrupt):
                 raise

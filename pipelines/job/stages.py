@@ -11,26 +11,27 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
+from pipelines.job.remote import is_over, run_graph
 from pipelines.job.summary import handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
 from respace.storage.files import InputFile, check_links
-from respace.storage.lock import run_lock
+from respace.storage.lock import held_lock, run_lock
+from respace.storage.parallel import do_in_parallel, in_parallel
 from respace.storage.publish import check_writable, remove_temporaries
-from transforms.shards.contract import Shard, ShardWork, fingerprint_of
+from transforms.shards.contract import Fingerprint, Shard, ShardWork, fingerprint_of
 from transforms.shards.guard import forget_failures, read_failures
-from transforms.shards.manifests import Manifest, read_manifests, remove_manifest, write_manifest
+from transforms.shards.ledger import FEWEST_SHARDS, Digest, write_ledger
+from transforms.shards.manifests import Manifest, each_manifest, read_manifests, remove_manifest
 from transforms.shards.progress import ProgressLine
-from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume
-
-# Object stores answer slowly, but many questions at once.
-_PARALLEL_CHECKS = 16
+from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume, renew_manifest
+from transforms.shards.watch import ManifestWatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class Stage:
         shards: what there is to do.
         folder: of the stage's manifests; the names of its shards are in it. A job of one stage needs none.
         cut: makes several shards of one that needs work; the last of them to be done puts it together.
+        parts: the folder of the output where these have their manifests until then.
         limited: whether ``--limit`` counts this stage's shards.
         in_place: every shard is one ``file``, and the work replaces what it published before: what changed is done
             again by itself. Otherwise, where everything is done again, all that the stage ever published is removed
@@ -50,6 +52,8 @@ class Stage:
         verify: read all outputs, and do again what is not what was published.
         prune: remove what was made from inputs that are gone.
         unreadable: folders of the input that could not be listed, by name, and why: bad files like any other.
+        digest: what is wanted of all shards in the end, where there may be more of them than manifests fit in memory.
+        still_there: names of what the input has and this run does not do: not gone, if an earlier run did it.
     """
 
     title: str
@@ -57,11 +61,14 @@ class Stage:
     shards: Sequence[Shard]
     folder: str = ""
     cut: Callable[[Any], Sequence[Shard]] | None = None
+    parts: str = ""
     limited: bool = True
     in_place: bool = False
     verify: bool = False
     prune: bool = False
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    digest: Digest | None = None
+    still_there: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for shard in self.shards:
@@ -88,13 +95,25 @@ class StagePlan:
 
 @dataclass(kw_only=True)
 class StageResult:
-    """Manifests of the shards that are done, now or before, and why the others could not be read."""
+    """What is known of the shards that are done, now or before, and why the others could not be read.
+
+    Args:
+        plan: what was to be done.
+        manifests: of the shards, unless the stage wants a digest.
+        digest: of all of them, if it does.
+        failed: the others, and why.
+        seconds: that the work took.
+        pruned: whether what was made from inputs that are gone was removed.
+        collected: a job of an earlier run did some of it after that run had left.
+    """
 
     plan: StagePlan
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    digest: Mapping[str, Any] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     pruned: bool = False
+    collected: bool = False
 
     @property
     def counts(self) -> Counter[str]:
@@ -110,9 +129,14 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         return
     check_writable(options.output)
     check_links(options.input, options.output)
-    with run_lock(options.output):
+    with run_lock(options.output, is_over) as lock:
         remove_temporaries(options.output)
-        yield
+        try:
+            yield
+        finally:
+            # A worker that died on another engine left some, although the job went on without it.
+            if not options.runs_locally and not lock.kept:
+                remove_temporaries(options.output)
 
 
 def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = None) -> StageResult:
@@ -125,12 +149,12 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
     plan = _plan(options, stage, resume)
     if options.dry_run:
         print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output, stage.prune)
-        return StageResult(plan=plan, manifests=read_manifests(options.output, plan.resume.done))
+        known = {} if stage.digest else read_manifests(options.output, plan.resume.done)
+        return StageResult(plan=plan, manifests=known)
     handle_bad_files(options, list(plan.bad_files.values()))
-    for manifest in plan.resume.renewed.values():
-        write_manifest(options.output, manifest)
-    for name in plan.resume.gone if stage.prune else ():
-        forget_shard(options.output, name)
+    _renew(options, stage, plan.resume)
+    if stage.prune:
+        do_in_parallel(lambda name: forget_shard(options.output, name), plan.resume.gone)
     pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
     forget_failures(options.output, [*plan.pieces, *(piece.name for piece in pieces)])
     seconds = 0.0
@@ -138,17 +162,20 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
         if resume is None:
             _forget_old(options, stage, plan)
         print(f"{stage.title}: {len(plan.pieces)} to do, {len(plan.resume.done)} done", file=sys.stderr)
-        seconds = _run(options, stage, pieces)
-    return replace(_finished(options, plan, seconds), pruned=stage.prune and bool(plan.resume.gone))
+        seconds = _run(options, stage, plan)
+    lock = held_lock(options.output)
+    return replace(
+        _finished(options, stage, plan, seconds),
+        pruned=stage.prune and bool(plan.resume.gone),
+        collected=lock is not None and lock.left_by is not None,
+    )
 
 
 def is_complete(options: JobOptions, stage: Stage) -> bool:
     """Whether all shards of a stage are done, so that what comes before it need not be done again."""
     if options.overwrite:
         return False
-    return not plan_resume(
-        options.output, {shard.name: fingerprint_of(stage.work, shard) for shard in stage.shards}
-    ).to_do
+    return not plan_resume(options.output, _Fingerprints(stage), folder=stage.folder).to_do
 
 
 def total_counts(manifests: Mapping[str, Manifest]) -> Counter[str]:
@@ -183,59 +210,103 @@ def option_from_file(name: str, text: str | None, read: Callable[[Any], Any]) ->
 
 def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> StagePlan:
     """Compares what is wanted with what is there, and cuts what needs work."""
-    by_name = {shard.name: shard for shard in stage.shards}
+    wanted = _Fingerprints(stage)
     if resume is None:
-        fingerprints = {name: fingerprint_of(stage.work, shard) for name, shard in by_name.items()}
         limit = options.limit if stage.limited else None
-        inputs = {shard.name: shard.file for shard in stage.shards} if stage.in_place else None  # type: ignore[attr-defined]
         resume = plan_resume(
-            options.output, fingerprints, inputs=inputs, overwrite=options.overwrite, verify=stage.verify, limit=limit
+            options.output,
+            wanted,
+            inputs=_Inputs(wanted.shards) if stage.in_place else None,
+            overwrite=options.overwrite,
+            verify=stage.verify,
+            limit=limit,
+            folder=stage.folder,
+            digest=stage.digest,
         )
-        if stage.in_place:
-            hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
-            known = known_shards(options.output, stage.folder)
-            gone = [name for name in known if name not in by_name and not name.startswith(hidden)]
-            resume = replace(resume, gone=sorted(gone))
+        hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
+        gone = [name for name in resume.gone if name not in stage.still_there and not name.startswith(hidden)]
+        resume = replace(resume, gone=gone if stage.in_place else [])
 
     def cut(name: str) -> Sequence[Shard] | BadFile:
         try:
-            return stage.cut(by_name[name]) if stage.cut else [by_name[name]]
+            return stage.cut(wanted.shards[name]) if stage.cut else (wanted.shards[name],)
         except BadFile as error:
             return error
 
-    with ThreadPoolExecutor(_PARALLEL_CHECKS) as pool:
-        found = dict(zip(resume.to_do, pool.map(cut, resume.to_do), strict=True))
-    return StagePlan(
-        shards=len(by_name),
-        resume=resume,
-        pieces={name: pieces for name, pieces in found.items() if not isinstance(pieces, BadFile)},
-        bad_files={
-            **stage.unreadable,
-            **{name: str(error) for name, error in found.items() if isinstance(error, BadFile)},
-        },
-    )
+    pieces: dict[str, Sequence[Shard]] = {}
+    bad_files = dict(stage.unreadable)
+    for name, found in zip(resume.to_do, in_parallel(cut, resume.to_do), strict=True):
+        if isinstance(found, BadFile):
+            bad_files[name] = str(found)
+        else:
+            pieces[name] = found
+    return StagePlan(shards=len(wanted), resume=resume, pieces=pieces, bad_files=bad_files)
 
 
-def _run(options: JobOptions, stage: Stage, pieces: Sequence[Shard]) -> float:
+class _Fingerprints(Mapping[str, Fingerprint]):
+    """What the outputs of a stage's shards should depend on, made when it is asked for: a million would not fit."""
+
+    def __init__(self, stage: Stage):
+        self.shards: Mapping[str, Any] = {shard.name: shard for shard in stage.shards}
+        self._work = stage.work
+
+    def __getitem__(self, name: str) -> Fingerprint:
+        return fingerprint_of(self._work, self.shards[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.shards
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shards)
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+
+class _Inputs(Mapping[str, InputFile]):
+    """The file of each shard."""
+
+    def __init__(self, shards: Mapping[str, Any]):
+        self._shards = shards
+
+    def __getitem__(self, name: str) -> InputFile:
+        file: InputFile = self._shards[name].file
+        return file
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shards)
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+
+def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
     """The graph; how many seconds it took."""
+    pieces = [piece for shard in plan.pieces.values() for piece in shard]
     import apache_beam as beam
 
     from transforms.shards.each_shard import EachShard
 
+    lock = held_lock(options.output)
     # No more processes than shards: each costs the start of a Python.
     work = EachShard(
-        stage.work, workers=min(options.workers, len(pieces)), stop_at_bad_file=options.on_bad_file == "error"
+        stage.work,
+        workers=min(options.workers, len(pieces)),
+        threads=options.threads,
+        stop_at_bad_file=options.on_bad_file == "error",
+        fence=lock.fence if lock is not None and not options.runs_locally else None,
     )
-    with (
-        ProgressLine(len(pieces), sum(piece.size for piece in pieces)) as line,
-        beam.Pipeline(options=pipeline_options(options)) as pipeline,
-    ):
-        _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+    pipeline = beam.Pipeline(options=pipeline_options(options))
+    _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+    line = ProgressLine(len(pieces), sum(piece.size for piece in pieces), listening=options.runs_locally)
+    watch = ManifestWatch(options.output, plan.pieces, stage.parts, line.add)
+    with line, nullcontext() if options.runs_locally else watch:
+        run_graph(pipeline, options)
     return line.seconds
 
 
-def _finished(options: JobOptions, plan: StagePlan, seconds: float) -> StageResult:
-    """Checks that everything was done."""
+def _finished(options: JobOptions, stage: Stage, plan: StagePlan, seconds: float) -> StageResult:
+    """Checks that everything was done, and gathers what is known of it."""
     shard_of = {piece.name: name for name, pieces in plan.pieces.items() for piece in pieces}
     failures = read_failures(options.output, shard_of)
     for failure in failures:
@@ -247,13 +318,40 @@ def _finished(options: JobOptions, plan: StagePlan, seconds: float) -> StageResu
     handle_bad_files(options, list(failed.values()))
     failed = {**plan.bad_files, **failed}
     # A file that was good once and is not any more has a manifest, which is not about what is in the input now.
-    manifests = read_manifests(
-        options.output, [name for name in (*plan.resume.done, *plan.resume.to_do) if name not in failed]
-    )
-    missing = [name for name in plan.pieces if name not in manifests and name not in failed]
+    known = plan.resume.ledger
+    read = (name for name in (*plan.resume.done, *plan.resume.to_do) if name not in failed and name not in known)
+    finished: set[str] = set()
+
+    def manifests() -> Iterator[Manifest]:
+        for manifest in each_manifest(options.output, read):
+            finished.add(manifest.name)
+            yield manifest
+
+    result = StageResult(plan=plan, failed=failed, seconds=seconds)
+    if stage.digest is None:
+        result.manifests = {manifest.name: manifest for manifest in manifests()}
+    else:
+        result.digest = _digest(options.output, stage.digest, plan, manifests())
+    missing = [name for name in plan.pieces if name not in finished and name not in failed]
     if missing:
         raise UserError(f"{len(missing)} shards were not finished, {missing[0]} among them. Rerun the same command")
-    return StageResult(plan=plan, manifests=manifests, failed=failed, seconds=seconds)
+    return result
+
+
+def _digest(output: str, digest: Digest, plan: StagePlan, manifests: Iterable[Manifest]) -> Mapping[str, Any]:
+    """The digest of all shards: those of the ledger, and the others, which enter it."""
+    ledger = plan.resume.ledger
+    if plan.shards < FEWEST_SHARDS and not (ledger.known or ledger.stale):
+        return digest.merge(map(digest.of, manifests))
+    known = [ledger.digest] if ledger.digest is not None else []
+    return digest.merge(chain(known, write_ledger(output, manifests, digest, ledger.stale)))
+
+
+def _renew(options: JobOptions, stage: Stage, resume: ResumePlan) -> None:
+    if not resume.renewed:
+        return
+    wanted = _Fingerprints(stage)
+    do_in_parallel(lambda one: renew_manifest(options.output, one[0], wanted[one[0]], one[1]), resume.renewed.items())
 
 
 def _forget_old(options: JobOptions, stage: Stage, plan: StagePlan) -> None:

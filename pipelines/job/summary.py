@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from pipelines.job.options import JobOptions
-from respace.storage.errors import UserError
+from respace.storage.errors import UserError, printable
 from respace.storage.files import join_url
 from transforms.shards.contract import Shard
 from transforms.shards.dead_letters import DEAD_LETTERS
@@ -22,9 +22,9 @@ def print_summary(title: str, rows: Sequence[tuple[str, object]]) -> None:
       seconds    1.5
     """
     width = max((len(name) for name, _ in rows), default=0)
-    print(title)
+    print(printable(title))
     for name, value in rows:
-        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
         print(f"  {name:<{width}}  {shown}")
 
 
@@ -47,17 +47,17 @@ def print_plan(
         prune: whether it would remove what was made from inputs that are gone.
     """
     for message in bad.values():
-        print(f"cannot read  {message}")
+        print(printable(f"cannot read  {message}"))
     for name, reason in resume.to_do.items():
         if name not in bad:
             size = sum(piece.size for piece in pieces[name])
             about = [f"about {size:,} bytes"] if size else []
             about += [f"{len(pieces[name])} shards"] if len(pieces[name]) > 1 else []
-            print(f"do           {name}  ({'; '.join([', '.join(about), reason] if about else [reason])})")
+            print(printable(f"do           {name}  ({'; '.join([', '.join(about), reason] if about else [reason])})"))
     for name, reason in resume.done.items():
-        print(f"{'skip':<12} {name}  ({reason})")
+        print(printable(f"{'skip':<12} {name}  ({reason})"))
     for name in resume.gone:
-        print(f"{'remove' if prune else 'keep':<12} {name}  (its input is gone)")
+        print(printable(f"{'remove' if prune else 'keep':<12} {name}  (its input is gone)"))
     print_summary(
         f"dry run, {title}: nothing was written",
         [
@@ -91,7 +91,7 @@ def handle_bad_files(options: JobOptions, messages: Sequence[str]) -> None:
         raise UserError(f"{sentence(messages[0] + more)} Give --on_bad_file skip to leave such files out")
     if options.on_bad_file == "warn":
         for message in messages:
-            print(f"warning: left out: {message}", file=sys.stderr)
+            print(printable(f"warning: left out: {message}"), file=sys.stderr)
 
 
 def check_errors(options: JobOptions, failed: int, documents: int, advice: str = "the rest is complete") -> None:

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """A text for a terminal: control characters, which names of files may have, are shown escaped.
+
+    >>> printable("a\\x1b[31m.txt: not\\tfound")
+    'a\\\\x1b[31m.txt: not\\\\tfound'
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 class UserError(Exception):
     """Something only the user can change. The message has the value, what was expected and what to do next.
 

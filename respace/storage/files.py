@@ -3,8 +3,8 @@
 >>> import tempfile, pathlib
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> _ = (folder / "a.jsonl").write_text("{}")
->>> [file.size for file in list_files(str(folder)).values()]
-[2]
+>>> describe(str(folder / "a.jsonl")).size
+2
 """
 
 from __future__ import annotations
@@ -49,10 +49,12 @@ def filesystem(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     if "://" not in url:  # fsspec would take a name with "::" for a chain of URLs
         return LocalFileSystem(), str(LocalFileSystem._strip_protocol(url))
     try:
-        store, path = fsspec.core.url_to_fs(url)
+        # A listing that is kept would hide what other processes write while this one runs.
+        store, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
         return store, str(path)
     except ImportError as error:
-        raise BadOption(f"{url}: {error}. Install the file system's package and try again") from error
+        extra = " (for s3:// that is pip install 'respace[s3]')" if url.startswith("s3") else ""
+        raise BadOption(f"{url}: {error}. Install the file system's package and try again{extra}") from error
     except ValueError as error:
         raise BadOption(f"{url}: {error}. Expected a local path, or a URL such as gs://bucket/path") from error
 
@@ -89,18 +91,6 @@ def file_size(url: str) -> int | None:
     return int(info["size"] or 0) if info["type"] == "file" else None
 
 
-def list_files(root: str) -> dict[str, InputFile]:
-    """Every file below a directory by its path in it, from one listing; none where there is no directory."""
-    store, path = filesystem(root)
-    store.invalidate_cache(path)
-    found = store.find(path, detail=True) if store.isdir(path) else {}
-    names = {str(where)[len(path) :].lstrip("/"): info for where, info in found.items()}
-    return {
-        name: InputFile(url=join_url(root, name), name=name, size=int(info["size"] or 0), version=version_of(info))
-        for name, info in names.items()
-    }
-
-
 def file_digest(url: str) -> str:
     """The SHA-256 of what a file holds."""
     store, path = filesystem(url)
@@ -123,6 +113,9 @@ def _digest(stream: BinaryIO) -> str:
 
 def read_bytes(url: str) -> bytes:
     store, path = filesystem(url)
+    if isinstance(store, LocalFileSystem):  # a tenth of the time, which counts where there are many
+        with open(path, "rb") as stream:
+            return stream.read()
     return bytes(store.cat_file(path))
 
 

@@ -14,13 +14,17 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from respace.storage.answers import first_answer
+from respace.storage.compression import compression_of
 from respace.storage.errors import UserError
 from respace.storage.files import GLOB, InputFile, filesystem, fixed_part, is_within, version_of
+from respace.storage.listing import local_version, walk_files
 
 HIDDEN = "names that begin with _ or ."
 SPECIAL = "pipes, sockets and devices"
@@ -95,13 +99,14 @@ def find_inputs(
             output name, or one file two.
     """
     gathered = _Gathered(option)
+    endings = tuple(suffixes)
     for one in inputs:
-        before = len(gathered.files), len(gathered.unreadable)
-        for entry in _entries_of(one, tuple(suffixes), option, follow_links):
-            gathered.add(entry, tuple(suffixes), explicit=entry.name == os.path.basename(one))
+        before, given = (len(gathered.files), len(gathered.unreadable)), os.path.basename(one)
+        for entry in _entries_of(one, endings, option, follow_links):
+            gathered.add(entry, endings, explicit=entry.name == given)
         if before == (len(gathered.files), len(gathered.unreadable)) and not gathered.repeated:
             raise UserError(
-                f"{option} {one}: no file there that can be read. Expected files ending in {_one_of(suffixes)}"
+                f"{option} {one}: no file there that can be read. Expected files ending in {shown_suffixes(suffixes)}"
             )
     return FoundInputs(
         files=sorted(gathered.files.values(), key=lambda file: file.name),
@@ -176,11 +181,13 @@ class _Gathered:
 def _entries_of(one: str, suffixes: tuple[str, ...], option: str, follow_links: bool) -> Iterator[_Entry]:
     store, path = filesystem(one)
     local = isinstance(store, LocalFileSystem)
-    if store.isdir(path):
+    if first_answer(option, one, lambda: store.isdir(path)):
         yield from _Walk(path, follow_links).folder(path) if local else _remote_entries(store, path, path)
     elif store.exists(path):
         if not path.lower().endswith(suffixes):
-            raise UserError(f"{option} {one}: unknown kind of file. Expected a name ending in {_one_of(suffixes)}")
+            raise UserError(
+                f"{option} {one}: unknown kind of file. Expected a name ending in {shown_suffixes(suffixes)}"
+            )
         base = path.rpartition("/")[0]
         # Whoever names a link wants what it leads to.
         yield from _Walk(base, follow_links=True).entry(path) if local else _remote_entries(store, path, base)
@@ -193,12 +200,15 @@ def _entries_of(one: str, suffixes: tuple[str, ...], option: str, follow_links: 
 
 
 def _remote_entries(store: fsspec.AbstractFileSystem, path: str, base: str) -> Iterator[_Entry]:
-    found = store.find(path, detail=True) if store.isdir(path) else {path: store.info(path)}
-    for where, info in sorted(found.items()):
-        if info["type"] == "file":
-            name, size = where[len(base) :].lstrip("/"), int(info["size"] or 0)
-            url = store.unstrip_protocol(where)
-            yield _Entry(name, _FILE, InputFile(url=url, name=name, size=size, version=version_of(info)))
+    if store.isdir(path):
+        root = store.unstrip_protocol(path).rstrip("/")
+        found = [(f"{path.rstrip('/')}/{one.name}", one.size, one.version) for one in sorted(walk_files(root))]
+    else:
+        info = store.info(path)
+        found = [(path, int(info["size"] or 0), version_of(info))] if info["type"] == "file" else []
+    for where, size, version in found:
+        name, url = where[len(base) :].lstrip("/"), store.unstrip_protocol(where)
+        yield _Entry(name, _FILE, InputFile(url=url, name=name, size=size, version=version))
 
 
 class _Walk:
@@ -215,12 +225,24 @@ class _Walk:
             return
         self._seen.add(where)
         try:
-            names = sorted(os.listdir(path))
+            with os.scandir(path) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             yield _Entry(self._name(path), _FOLDER, message=f"{path}: the folder cannot be listed ({error.strerror})")
             return
-        for name in names:
-            yield from self.entry(os.path.join(path, name))
+        for entry in found:
+            if entry.is_file(follow_symlinks=False):
+                yield self._plain_file(entry)
+            else:
+                yield from self.entry(os.path.join(path, entry.name))
+
+    def _plain_file(self, entry: os.DirEntry[str]) -> _Entry:
+        """What nearly everything is: a file that is no link, of which the listing told all but its size and time."""
+        name, size, version = self._name(entry.path), 0, ""
+        with suppress(OSError):  # it is gone since, or in a folder that hides its files: a file that cannot be read
+            status = entry.stat()
+            size, version = status.st_size, local_version(status)
+        return _Entry(name, _FILE, InputFile(url=entry.path, name=name, size=size, version=version))
 
     def entry(self, path: str) -> Iterator[_Entry]:
         name = self._name(path)
@@ -256,6 +278,8 @@ def _hidden_part(name: str) -> str:
     >>> _hidden_part("a/_old/b.txt"), _hidden_part("a/b.txt")
     ('a/_old', '')
     """
+    if not name.startswith(("_", ".")) and "/_" not in name and "/." not in name:
+        return ""  # nearly always
     parts = name.split("/")
     first = next((place for place, part in enumerate(parts) if part.startswith(("_", "."))), None)
     return "" if first is None else "/".join(parts[: first + 1])
@@ -273,5 +297,11 @@ def _check_name(url: str) -> None:
         raise UserError(f"{url!r}: the name is not valid UTF-8. Rename the file") from error
 
 
-def _one_of(suffixes: Sequence[str]) -> str:
-    return ", ".join(suffixes)
+def shown_suffixes(suffixes: Sequence[str]) -> str:
+    """
+    >>> shown_suffixes([".txt", ".txt.gz", ".txt.xz", ".parquet"])
+    '.txt, .parquet, or compressed (.gz, .xz)'
+    """
+    packed = dict.fromkeys(compression_of(suffix) for suffix in suffixes if compression_of(suffix))
+    plain = ", ".join(suffix for suffix in suffixes if not compression_of(suffix))
+    return f"{plain}, or compressed ({', '.join(packed)})" if plain and packed else plain or ", ".join(suffixes)

@@ -20,14 +20,29 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from respace.storage.answers import first_answer
 from respace.storage.errors import UserError
 from respace.storage.files import file_size, filesystem, is_local, join_url
 
 TEMPORARY_SUFFIX = ".respace-tmp"
+
+
+_check: ContextVar[Callable[[], None] | None] = ContextVar("check before publishing", default=None)
+
+
+@contextmanager
+def checked_by(check: Callable[[], None] | None) -> Iterator[None]:
+    """Has this called before anything is published by the code of the block; what it raises prevents that."""
+    before = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(before)
 
 
 @contextmanager
@@ -51,6 +66,9 @@ def publish(url: str, verify: Callable[[str], None] | None = None) -> Iterator[s
         yield temporary
         if verify is not None:
             verify(temporary)
+        check = _check.get()
+        if check is not None:
+            check()
         if is_local(url):
             _flush_to_disk(temporary)
             os.replace(temporary, path)
@@ -102,22 +120,28 @@ def publish_table(url: str, table: pa.Table, row_group_size: int) -> None:
         pq.write_table(table, path, compression="zstd", row_group_size=row_group_size)
 
 
-def check_writable(root: str) -> None:
-    """Fails before anything is read if the output cannot be written.
+def check_writable(root: str, option: str = "--output") -> None:
+    """Fails before anything is read if the output, or what another option names, cannot be written.
 
     Raises:
         UserError: with the reason and what to do.
     """
     probe = join_url(root, f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
     store, path = filesystem(probe)
-    try:
-        if is_local(root):
-            os.makedirs(filesystem(root)[1], exist_ok=True)
+
+    def write() -> None:
         store.pipe_file(path, b"")
         store.rm_file(path)
+
+    if not is_local(root):
+        first_answer(option, root, write)
+        return
+    try:
+        os.makedirs(filesystem(root)[1], exist_ok=True)
+        write()
     except Exception as error:  # every store has its own errors, and all of them mean that it cannot be written
         raise UserError(
-            f"--output {root} cannot be written: {type(error).__name__}: {error}. "
+            f"{option} {root} cannot be written: {type(error).__name__}: {error}. "
             "Give a directory that can be created or that you may write to"
         ) from error
 

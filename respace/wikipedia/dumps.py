@@ -296,7 +296,12 @@ def _beginning(element: bytes | bytearray) -> str:
 
 
 class _Refused(Exception):
-    pass
+    """Why a page is not read on."""
+
+
+# What is read of a page, and how deep a page goes: a contributor's name is the deepest, at 4.
+_READ = {("page", "id"), ("page", "title"), ("page", "ns"), ("page", "revision", "model"), ("page", "revision", "text")}
+_MOST_LEVELS = 16
 
 
 def parse_page(element: bytes) -> Page | BadPage:
@@ -308,17 +313,21 @@ def parse_page(element: bytes) -> Page | BadPage:
     def start(name: str, _: dict[str, str]) -> None:
         nonlocal redirect
         path.append(name)
+        if len(path) > _MOST_LEVELS:
+            raise _Refused(f"elements inside of each other, more than {_MOST_LEVELS} levels deep")
         redirect = redirect or (name == "redirect" and len(path) == 2)
-        fields[tuple(path)] = []  # of several revisions the last one counts
+        if tuple(path) in _READ:
+            fields[tuple(path)] = []  # of several revisions the last one counts
 
     def end(_: str) -> None:
         path.pop()
 
     def text(data: str) -> None:
-        fields[tuple(path)].append(data)
+        if tuple(path) in _READ:
+            fields[tuple(path)].append(data)
 
     def refuse(*_: object) -> None:
-        raise _Refused
+        raise _Refused("a document type or entity definition inside the page")
 
     parser = expat.ParserCreate("UTF-8")
     parser.buffer_text = True
@@ -334,8 +343,8 @@ def parse_page(element: bytes) -> Page | BadPage:
             model="".join(fields.get(("page", "revision", "model"), ["wikitext"])),
             wikitext="".join(fields.get(("page", "revision", "text"), [])),
         )
-    except _Refused:
-        return BadPage("a document type or entity definition inside the page", _beginning(element))
+    except _Refused as error:
+        return BadPage(str(error), _beginning(element))
     except expat.ExpatError as error:
         return BadPage(f"not well-formed XML: {error}", _beginning(element))
     except (KeyError, ValueError) as error:

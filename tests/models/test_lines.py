@@ -100,7 +100,7 @@ def test_english_needs_no_more_evidence(judge: WordsAndLetters, text: str) -> No
     ],
 )
 def test_other_text_does(judge: WordsAndLetters, text: str) -> None:
-    assert (judged(text, judge).caution[1:] > 1).all()
+    assert (judged(text, judge).caution[1:] > 0.5).all()
     free = judged(text, judge, all_text=True)
     assert "not English prose" not in {one.reason for one in free.left_alone()}
 

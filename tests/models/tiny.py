@@ -7,7 +7,7 @@ import numpy as np
 from models.fast.dictionary import CONTEXT_SYMBOLS, COST_STEP, SYMBOLS, Dictionary
 from models.fast.features import Features
 from models.fast.model import FastModel, quantise_table
-from models.fast.network import FastConfig, dense_shapes
+from models.fast.shape import FastConfig, dense_shapes
 from models.files import Weights
 
 TINY_FEATURES = Features(ngrams=((3, 256), (4, 512)), straddles=((2, 256),), word_rows=512)

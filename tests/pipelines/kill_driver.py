@@ -1,8 +1,8 @@
-"""Runs the repair job in real processes and kills them, for `test_repair_kill`.
+"""Runs the repair job in real processes and kills them, for `test_repair_kill` and `test_many_kills`.
 
 Importing Beam takes seconds; so this process imports it once, before it has any thread, and every run is a fork of it.
 
-    python -m tests.pipelines.kill_driver INPUT UNDISTURBED DISTURBED KILLS SEED
+    python -m tests.pipelines.kill_driver INPUT UNDISTURBED DISTURBED KILLS SEED [MODEL]
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import sys
 import time
 
 from pipelines.repair_corpus import main
-from tests.transforms.corpora import RULES
+from tests.transforms.corpora import RULES, tree
+
+# Kills in a row are spread over what is left of a run.
+_IN_A_ROW = 10
 
 
-def start(source: str, output: str, workers: int) -> int:
+def start(source: str, output: str, workers: int, model: str) -> int:
     """Starts a run and returns its process id."""
     process = os.fork()
     if process:
         return process
     os.setpgid(0, 0)
-    arguments = ["--input", source, "--output", output, "--model", RULES, "--provenance", "--max_error_fraction", "1"]
+    arguments = ["--input", source, "--output", output, "--model", model, "--provenance", "--max_error_fraction", "1"]
     os._exit(main([*arguments, "--local_workers", str(workers)]))
 
 
@@ -32,20 +35,20 @@ def finish(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-def drive(source: str, undisturbed: str, disturbed: str, kills: int, seed: int) -> None:
+def drive(source: str, undisturbed: str, disturbed: str, kills: int, seed: int, model: str = RULES) -> None:
     # Not at the top of the module, which the worker processes of the job import too.
     from transforms import shards  # noqa: F401  it imports Beam, for all forks
 
     chosen = random.Random(seed)
     started = time.monotonic()
-    if finish(start(source, undisturbed, workers=1)):
+    if finish(start(source, undisturbed, workers=1, model=model)):
         raise SystemExit("the undisturbed run failed")
     seconds = time.monotonic() - started
     killed = 0
     while killed < kills:
-        process = start(source, disturbed, workers=chosen.choice([1, 1, 2]))
+        process = start(source, disturbed, workers=chosen.choice([1, 1, 2]), model=model)
         # A killed run has done some shards, so later ones are shorter; the moment must fall inside of them.
-        time.sleep(chosen.uniform(0, seconds * (1 - killed / (kills + 2))))
+        time.sleep(chosen.uniform(0, seconds * (1 - killed % _IN_A_ROW / (_IN_A_ROW + 2))))
         os.kill(process, signal.SIGKILL)
         if finish(process) == -signal.SIGKILL:
             killed += 1
@@ -54,10 +57,21 @@ def drive(source: str, undisturbed: str, disturbed: str, kills: int, seed: int) 
             )
         else:
             print("it was done before it could be killed: from the start again", flush=True)
+            check_same(undisturbed, disturbed)
             shutil.rmtree(disturbed)
-    if finish(start(source, disturbed, workers=2)):
+    if finish(start(source, disturbed, workers=2, model=model)):
         raise SystemExit("the last run failed")
+    check_same(undisturbed, disturbed)
+
+
+def check_same(undisturbed: str, disturbed: str) -> None:
+    """What was killed and went on must have become what a run without a kill gives, and nothing else."""
+    aside = ("_manifest", "_report")
+    expected, found = (tree(folder, without=aside) for folder in (undisturbed, disturbed))
+    different = {name for name in {*expected, *found} if expected.get(name) != found.get(name)}
+    if different:
+        raise SystemExit(f"different from the undisturbed run: {sorted(different)}")
 
 
 if __name__ == "__main__":
-    drive(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    drive(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]), *sys.argv[6:])

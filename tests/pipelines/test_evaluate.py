@@ -63,7 +63,10 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     assert everywhere["recall"] == 66.67
     assert everywhere["insertions_f_score"] == 66.67
     assert everywhere["deletions_f_score"] == 0
-    assert everywhere["harm"] == 2500  # one false space in "ab", of the four characters of "a b" and "ab"
+    # One false space in "ab" as it is given; in the correct text of the others, 4 in "the cat" and 1 in "x yz".
+    assert everywhere["harm_where_right"] == 2500
+    assert everywhere["harm"] == round(1e4 * (1 + 4 + 1) / (4 + 6 + 3 + 3), 2)
+    assert next(row for row in rows if row["method"] == "do_nothing")["harm"] == 0
     assert everywhere["p_values"]["sequence_accuracy"] == 1
     assert "0.0–0.0" in (out / "report.md").read_text()
     assert r"do\_nothing & 0.0\textdagger{} & 0.0\textdagger{} \\" in (out / "report.tex").read_text()
@@ -71,6 +74,16 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     assert "<td>do_nothing</td>" in (out / "report.html").read_text()
     assert main(arguments) == 0  # all slices are done: nothing runs, the same table
     assert capsys.readouterr().out == printed
+
+
+def test_harm_can_be_measured_later(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]
+    arguments += ["--local_workers", "1"]
+    assert main([*arguments, "--no-harm"]) == 0
+    assert json.loads((tmp_path / "out" / "report.json").read_text())[0]["harm"] is None
+    assert main(arguments) == 0
+    assert "2 to do, 2 done" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "report.json").read_text())[0]["harm"] == 0
 
 
 def test_first_sequences_only(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

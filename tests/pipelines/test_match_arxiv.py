@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.match_arxiv import MatchOptions, main
+from respace.pdf import BACKENDS, _is_there, choose_backend
 from respace.storage.errors import BadOption
+from tests.respace.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
 from tests.shared_data import SHARED
-from tests.transforms.arxiv.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
-from transforms.arxiv.pdf import BACKENDS, _is_there, choose_backend
 
 pytestmark = pytest.mark.skipif(not any(map(_is_there, BACKENDS)), reason="no PDF extractor is installed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -182,3 +183,55 @@ def test_links(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert run(corpus, tmp_path / "out") == 2
     assert "Remove the link" in capsys.readouterr().err
     assert texts(corpus / "sub/e.jsonl") == ["e ofthe"]
+
+
+def test_other_suffixes_of_text(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    content = "# One ofthe\n\n\N{ZERO WIDTH NO-BREAK SPACE}a x".encode()
+    (corpus / "README.md").write_bytes(b"\xef\xbb\xbf" + content)
+    assert run(corpus, out, "--copy_others") == 0
+    assert (out / "README.md").read_bytes() == b"\xef\xbb\xbf" + content
+    capsys.readouterr()
+    assert run(corpus, out, "--text_suffix", ".md") == 1  # it was copied, and is to be repaired now
+    assert "taken for was 'copied' and is now 'text'" in capsys.readouterr().err
+    assert run(corpus, out, "--text_suffix", ".md", "--overwrite") == 0
+    assert (out / "README.md").read_bytes() == b"\xef\xbb\xbf" + content.replace(b"ofthe", b"of the").replace(
+        b"a x", b"ax"
+    )
+    for suffix in ("md", ".jsonl", ".gz", ".MD"):
+        assert run(corpus, out, "--text_suffix", suffix) == 2
+        assert f"--text_suffix {suffix}: expected a suffix such as .md" in capsys.readouterr().err
+
+
+def test_what_was_copied_once_is_not_pruned_while_it_is_there(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (corpus / "paper.pdf").write_bytes(b"%PDF-1.7")
+    assert run(corpus, out, "--copy_others") == 0
+    assert run(corpus, out, "--prune") == 0
+    assert (out / "paper.pdf").exists()
+    (corpus / "paper.pdf").unlink()
+    assert run(corpus, out, "--prune") == 0
+    assert not (out / "paper.pdf").exists()
+
+
+@pytest.mark.parametrize("again", ["good", "gone"])
+def test_a_file_that_fails_while_it_is_worked_on_keeps_what_it_had(corpus: Path, tmp_path: Path, again: str) -> None:
+    out = tmp_path / "out"
+    with gzip.open(corpus / "z.jsonl.gz", "wt") as stream:
+        stream.write('{"text": "z ofthe"}\n{"text": "why‽"}\n' * 100)
+    assert run(corpus, out, "--max_error_fraction", "1") == 0
+    whole, known = tree(out, without=("_report", "_failed")), runs(out)
+    content = (corpus / "z.jsonl.gz").read_bytes()
+    (corpus / "z.jsonl.gz").write_bytes(content[:-9])  # its beginning is as good as before
+    for _ in range(2):
+        assert run(corpus, out, "--on_bad_file", "skip", "--max_error_fraction", "1") == 0
+        assert tree(out, without=("_report", "_failed")) == whole
+        assert summary(out)["totals"]["unreadable_files"] == 1
+    if again == "good":
+        (corpus / "z.jsonl.gz").write_bytes(content)
+        assert run(corpus, out, "--max_error_fraction", "1") == 0
+        assert done_again(out, known) == []
+    else:
+        (corpus / "z.jsonl.gz").unlink()
+        assert run(corpus, out, "--prune") == 0
+        assert not (out / "z.jsonl.gz").exists()

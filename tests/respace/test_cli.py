@@ -3,12 +3,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from respace import cli
 from respace.gaps import Edit
-from respace.repairer import Repair
+from respace.pdf import BACKENDS, _is_there
+from respace.repairer import Repair, Repairer
+from tests.respace.pdfs import make_pdf
 
 
 def respace(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -22,10 +25,10 @@ def test_diff_marks_insertions_green_and_deletions_red() -> None:
 
 
 def test_repairs_standard_input_line_by_line_and_keeps_every_other_byte() -> None:
-    lines = b"Thisline lost a space.\r\n\nand th is one has too many\nnot \xff utf-8"
+    lines = b"Thissentence lost a space.\r\n\nand th is one has too many\nnot \xff utf-8"
     done = respace(stdin=lines)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == b"This line lost a space.\r\n\nand this one has too many\nnot \xff utf-8"
+    assert done.stdout == b"This sentence lost a space.\r\n\nand this one has too many\nnot \xff utf-8"
 
 
 @pytest.mark.parametrize(
@@ -67,11 +70,51 @@ def test_a_file_is_repaired_byte_for_byte_but_for_spaces(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"%PDF-1.7\n", b"is a PDF, expected text. Extract its text first"), (b"a\0b", b"is not a text file")],
+    [(b"%PDF-1.7\n", b"it cannot be read (exit code"), (b"a\0b", b"is not a text file")],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, message: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    done = respace(str(tmp_path / "file"))
+    done = respace(str(tmp_path / "file"), "--model", "do_nothing")
     assert (done.returncode, done.stdout) == (1, b"")
     assert message in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+class Rules:
+    """Enough of a repairer."""
+
+    def repair(self, text: str) -> str:
+        assert not text.startswith("\ufeff")
+        return text.replace("ofthe", "of the")
+
+
+@pytest.fixture
+def repairer() -> Repairer:
+    return cast(Repairer, Rules())
+
+
+@pytest.mark.skipif(not any(map(_is_there, BACKENDS)), reason="nothing here extracts the text of PDFs")
+def test_the_text_of_a_pdf(tmp_path: Path, repairer: Repairer, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "paper.pdf").write_bytes(make_pdf(["One ofthe others."]))
+    assert cli.repair_file(repairer, str(tmp_path / "paper.pdf"), str(tmp_path / "paper.txt"), None) == 0
+    assert (tmp_path / "paper.txt").read_text().split() == ["One", "of", "the", "others."]
+    assert cli.repair_file(repairer, str(tmp_path / "paper.pdf"), None, ".bak") == 1
+    assert "cannot be replaced by its text. Give -o FILE" in capsys.readouterr().err
+
+
+def test_a_pdf_where_nothing_extracts_its_text(
+    tmp_path: Path, repairer: Repairer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("respace.pdf._is_there", lambda backend: False)
+    name = tmp_path / "a\x1b[31m.pdf"
+    name.write_bytes(b"%PDF-1.7\n")
+    assert cli.repair_file(repairer, str(name), None, None) == 1
+    shown = capsys.readouterr().err
+    assert "\\x1b[31m.pdf is a PDF, and nothing is installed that extracts its text. Install poppler-utils" in shown
+    assert shown.count("\n") == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path, repairer: Repairer) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfofthe")
+    assert cli.repair_file(repairer, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), None) == 0
+    assert (tmp_path / "b.txt").read_bytes() == b"\xef\xbb\xbfof the"

@@ -19,7 +19,9 @@ def drawn(sequences: int, seed: int, quality: float = 0.7) -> SequenceScores:
     right = source.binomial(wanted, quality)
     edits = np.stack([right, source.integers(0, 3, sequences), wanted - right], axis=1).astype(np.int64)
     correct = (edits[:, 1] == 0) & (edits[:, 2] == 0)
-    return SequenceScores(edits, np.zeros_like(edits), correct, wanted == 0, np.full(sequences, 50))
+    return SequenceScores(
+        edits, np.zeros_like(edits), correct, wanted == 0, np.full(sequences, 50), np.zeros_like(edits)
+    )
 
 
 def slow_figure(scores: list[SequenceScores], chosen: list[int], figure: str) -> float:

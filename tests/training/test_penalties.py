@@ -4,7 +4,7 @@ import numpy as np
 
 from respace.benchmarks import Benchmark
 from respace.method import GivenSequence
-from training.penalties import GRID, Penalties, accuracy_grid, best, least_of_best
+from training.penalties import GRID, Penalties, accuracy_grid, best, harm_grid, least_of_best
 from training.score import score_logits
 
 
@@ -24,6 +24,22 @@ def test_the_grid_equals_trying_every_pair() -> None:
             pair = Penalties(insertion=float(GRID[insertion]), deletion=float(GRID[deletion]))
             assert grid[insertion, deletion] == score_logits(benchmark, logits, pair).sequence_accuracy
     assert grid[round(best(grid).insertion * 10), round(best(grid).deletion * 10)] == grid.max()
+
+
+def test_harm_is_that_of_every_pair() -> None:
+    random = np.random.default_rng(6)
+    logits = [random.normal(0, 4, 9).astype(np.float32) for _ in range(40)]
+    correct = [values > random.normal(0, 3, 9) for values in logits]
+    for bits in correct:
+        bits[0] = False
+    grid = harm_grid(logits, correct)
+    given = [GivenSequence(np.arange(9, dtype=np.uint32), bits) for bits in correct]
+    benchmark = Benchmark(name="right as it is", given=given, true=correct)
+    for insertion in (0, 3, 17, 60, 200):
+        for deletion in (0, 5, 40, 200):
+            pair = Penalties(insertion=float(GRID[insertion]), deletion=float(GRID[deletion]))
+            wanted = score_logits(benchmark, logits, pair).false_edits_per_10000_characters
+            assert np.isclose(grid[insertion, deletion], wanted)
 
 
 def test_the_least_of_the_best_is_not_at_the_end_of_a_plain() -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from models.fast.method import FastMethod
-from models.fast.network import dense_shapes
+from models.fast.shape import dense_shapes
 from models.files import load_model
 from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
 from training.data.corpora import Source

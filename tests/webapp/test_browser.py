@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -41,14 +42,18 @@ def write_benchmark(root: Path) -> None:
         path.write_text("".join(line + "\n" for line in lines))
 
 
+def repair_command(root: Path) -> list[str]:
+    command = [sys.executable, "-m", "pipelines.repair_corpus", "--input", str(root / "in")]
+    return [*command, "--output", str(root / "out"), "--provenance", "--local_workers", "1"]
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     root = tmp_path_factory.mktemp("browser")
     write_benchmark(root / "dev")
     (root / "in").mkdir()
     (root / "in" / "a.jsonl").write_text(json.dumps({"text": "Thealgo rithm isfast."}) + "\n")
-    run = [sys.executable, "-m", "pipelines.repair_corpus", "--input", str(root / "in"), "--output", str(root / "out")]
-    subprocess.run([*run, "--provenance", "--local_workers", "1"], check=True, capture_output=True)
+    subprocess.run(repair_command(root), check=True, capture_output=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -147,7 +152,51 @@ def test_typing_with_a_real_model(page: Any, server: tuple[str, Path]) -> None:
     assert page.is_disabled("#insertion")
 
 
-def test_a_corpus_is_reviewed(page: Any, server: tuple[str, Path]) -> None:
+def one_page_pdf(text: str) -> bytes:
+    """The smallest PDF with a line of text that readers accept."""
+    page = f"BT /F1 18 Tf 40 700 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(page), page),
+    ]
+    content, places = b"%PDF-1.4\n", []
+    for number, one in enumerate(objects, start=1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%s\nendobj\n" % (number, one)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    trailer = b"trailer << /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(content)
+    return content + b"xref\n0 5\n0000000000 65535 f \n" + table + trailer
+
+
+def drop(page: Any, name: str, content: bytes) -> None:
+    """What happens when a visitor lets go of a file over the page."""
+    page.evaluate(
+        """([name, bytes]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([new Uint8Array(bytes)], name));
+            const about = { dataTransfer: transfer, bubbles: true, cancelable: true };
+            document.body.dispatchEvent(new DragEvent("drop", about));
+        }""",
+        [name, list(content)],
+    )
+
+
+def test_files_that_are_dropped(page: Any, server: tuple[str, Path]) -> None:
+    page.goto(f"{server[0]}/try.html")
+    page.wait_for_selector("#result .mark", timeout=60_000)
+    drop(page, "paper.pdf", one_page_pdf("Thepap er isgood."))
+    expect(page.locator("#input")).to_have_value(re.compile("Thepap er isgood"), timeout=30_000)
+    expect(page.locator("#result")).to_contain_text("The␣pap⁀er is␣good")
+    drop(page, "note.TXT", b"Thealgo rithm isfast.")
+    expect(page.locator("#result")).to_contain_text("The␣algo⁀rithm is␣fast")
+    drop(page, "image.png", b"x")
+    expect(page.locator("#message")).to_contain_text("image.png: expected a .txt or .pdf file")
+
+
+def test_a_corpus_is_reviewed_and_the_review_applied(page: Any, server: tuple[str, Path]) -> None:
     page.goto(f"{server[0]}/corpus.html")
     page.wait_for_selector("article")
     keep_screenshot(page, "corpus-desktop")
@@ -158,6 +207,14 @@ def test_a_corpus_is_reviewed(page: Any, server: tuple[str, Path]) -> None:
     page.reload()
     page.wait_for_selector("article")
     assert page.locator("article").first.locator("button[aria-pressed=true]").text_content() == "reject"
+    before = (server[1] / "out" / "a.jsonl").read_text()
+    subprocess.run(
+        [*repair_command(server[1]), "--review", str(server[1] / "out" / "_review.jsonl")],
+        check=True,
+        capture_output=True,
+    )
+    after = (server[1] / "out" / "a.jsonl").read_text()
+    assert len(json.loads(after)["respace_edits"]) == len(json.loads(before)["respace_edits"]) - 1
 
 
 @pytest.mark.parametrize("name", ["index", "try", "corpus"])

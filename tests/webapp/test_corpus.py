@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "in").mkdir()
     texts = ["Thealgo rithm isfast.", "Nothing is wrong here.", "Wede scribe a newmethod <b>."]
     (root / "in" / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts))
-    (root / "in" / "b.txt").write_text("Thepap er isgood.\n")
+    (root / "in" / "b.txt").write_text("Nothing is wrong here.\n\nThepap er isgood.\n")
     arguments = ["--input", str(root / "in"), "--output", str(root / "out"), "--provenance", "--local_workers", "1"]
     assert repair_corpus(arguments) == 0
     return root / "out"
@@ -58,6 +59,20 @@ def test_review(output: Path, tmp_path: Path) -> None:
         report = client.get("/corpus/report")
         assert report.status_code == 200
         assert "<b>." not in report.text
+
+
+def test_a_rejected_edit_is_not_made_in_the_next_run(output: Path, tmp_path: Path) -> None:
+    source, target, review = output.parent / "in", tmp_path / "out", tmp_path / "review.jsonl"
+    shutil.copytree(output, target)
+    arguments = ["--input", str(source), "--output", str(target), "--provenance", "--local_workers", "1"]
+    corpus = Corpus(str(target), str(review))
+    rejected = next(one for one in corpus.edits() if one["before"].endswith("pap") and one["shard"] == "b.txt")
+    corpus.decide({key: rejected[key] for key in ("shard", "row", "gap", "kind")} | {"decision": "reject"})
+    assert repair_corpus([*arguments, "--review", str(review)]) == 0
+    assert (target / "b.txt").read_text() == "Nothing is wrong here.\n\nThe pap er is good.\n"
+    assert (target / "a.jsonl").read_bytes() == (output / "a.jsonl").read_bytes()
+    found = Corpus(str(target), str(review)).edits()
+    assert len(found) == len(corpus.edits()) - 1
 
 
 def test_what_is_no_corpus(tmp_path: Path) -> None:

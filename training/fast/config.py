@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 
 from models.fast.dictionary import Dictionary
-from models.fast.network import FastConfig
+from models.fast.shape import FastConfig
 from respace.noise import Recipe
 from training.data.corpora import Source
 from training.data.settings import read_settings

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.model import quantise_table
-from models.fast.network import MIXED, PLAIN, dense_shapes, logits
+from models.fast.network import MIXED, PLAIN, logits
+from models.fast.shape import dense_shapes
 from models.files import ModelFiles, Weights
 from models.tensorflow import has_bfloat16
 from respace.storage.publish import publish

@@ -21,11 +21,11 @@ from respace.latex.matching import GroundTruth, Match
 from respace.latex.pdf_text import is_prose, paragraphs
 from respace.latex.project import Converted, LatexProject, convert_document
 from respace.latex.quality import reason_against
+from respace.pdf import PdfError, PdfLimits, extract_text
 from respace.storage.errors import BadFile
 from respace.storage.files import join_url
 from respace.storage.publish import publish_table
 from transforms.arxiv.documents import LatexDocument, SourceLimits, read_document
-from transforms.arxiv.pdf import PdfError, PdfLimits, extract_text
 from transforms.arxiv.shards import DocumentShard, read_parquet_documents
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult

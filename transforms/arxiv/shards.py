@@ -18,7 +18,8 @@ from respace.latex.project import decode
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.arxiv.documents import LatexDocument, SourceDocument
-from transforms.formats.parquet_tables import open_parquet, text_values
+from transforms.formats.parquet_tables import open_parquet
+from transforms.formats.text_columns import text_values
 
 _NEEDED_COLUMNS = ("doc_id", "path", "tex")
 

@@ -72,9 +72,10 @@ class FormatOptions:
     """How documents lie in files.
 
     Args:
-        text_column: column or member that holds the text.
+        text_column: column or member that holds the text, or the way to it with dots in between.
         id_column: column or member that holds an identifier.
         text_unit: whether a text file is one ``document``, or every ``line`` is.
+        text_suffixes: what else, beside ``.txt``, is a text file.
         keep_original: add the text as it was.
         provenance: add what was changed.
         refuse_repaired: a file that has what we add is an output of ours, and not to be repaired again.
@@ -86,6 +87,7 @@ class FormatOptions:
     text_column: str = "text"
     id_column: str | None = None
     text_unit: str = "document"
+    text_suffixes: tuple[str, ...] = ()
     keep_original: bool = False
     provenance: bool = False
     refuse_repaired: bool = True
@@ -112,6 +114,10 @@ class Retried(Protocol):
 
 class ShardFormat(Protocol):
     """What every format can do with a file."""
+
+    @property
+    def title(self) -> str:
+        """What the file is taken for. Another one gives another output."""
 
     @property
     def has_sidecar(self) -> bool:

@@ -13,6 +13,7 @@ from transforms.formats.lines import verify_same_bytes
 
 @dataclass(frozen=True)
 class Copied:
+    title = "copied"
     has_sidecar = False
     rows_are_absolute = True
 

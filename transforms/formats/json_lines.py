@@ -1,7 +1,8 @@
-"""JSON lines: every line is an object with a text member, of which only the spaces change."""
+"""JSON: every line, or every element of one array, is an object with a text member, of which only the spaces change."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,9 @@ from transforms.formats.json_line import (
     with_repaired_text,
     without_members,
 )
-from transforms.formats.lines import content_of, decoded, like_line
+from transforms.formats.lines import Opened, decoded, without_mark
 from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, KeptEdit, with_whitespace
+from transforms.formats.records import LineRecords
 from transforms.formats.sidecar import dead_rows
 
 
@@ -30,23 +32,34 @@ class BrokenLine(ValueError):
 
 @dataclass(frozen=True)
 class JsonLines:
+    """
+    Args:
+        options: how documents lie in the file.
+        between: what may follow an object: the end of its line, or what is between elements and after the last one.
+    """
+
     options: FormatOptions
+    between: bytes = b"\n"
 
     has_sidecar = False
+    can_be_cut = True
+
+    def opened(self, url: str, stream: io.BufferedReader, at_start: bool) -> Opened:
+        return Opened(without_mark(stream) if at_start else b"", LineRecords(stream), self)
 
     def check(self, url: str, first_line: bytes) -> None:
         """A misspelled --text_column should fail once, not in every line."""
         try:
-            text = first_line.decode("utf-8").strip()
+            text = self._content(first_line).decode("utf-8").strip()
             if text:
                 parse_line(text, self.options.text_column)
         except NoSuchMember as error:
-            raise BadFile(f"{url}: first line: {error}; choose with --text_column") from error
+            raise BadFile(f"{url}: first document: {error}; choose with --text_column") from error
         except ValueError:
             return  # other lines may be good; this one will be a dead letter
 
     def document(self, row: int, line: bytes) -> Document:
-        document = decoded(row, content_of(line))
+        document = decoded(row, self._content(line))
         if document.text is None or not document.text.strip():
             return Document(row, None, None, document.problem, document.original)
         try:
@@ -63,50 +76,64 @@ class JsonLines:
     def repaired(self, line: bytes, outcome: Outcome, model: str) -> bytes:
         added = self.options.added
         unreadable = outcome.text is None and outcome.dead_letter is not None
-        if not (outcome.edits or added) or unreadable or not content_of(line).strip():
+        if not (outcome.edits or added) or unreadable or not self._content(line).strip():
             return line
-        parsed = parse_line(content_of(line).decode("utf-8"), self.options.text_column)
+        parsed = self._parse(line)
         edits: Sequence[KeptEdit] = with_whitespace(parsed.text, outcome.edits) if parsed.text is not None else []
         repaired = with_repaired_text(parsed, edits)
         if added:
             members = members_of(parsed, edits, model) if EDITS in added else {}
             if ORIGINAL in added:
-                members[ORIGINAL] = parsed.text
+                members[ORIGINAL] = parsed.original
             end = parsed.ends[-1] + len(repaired) - len(parsed.line)
             repaired = with_members(repaired, end, members)
-        return like_line(repaired, line)
+        return repaired.encode("utf-8") + self._end(line)
 
     def verify(self, before: bytes, after: bytes) -> None:
         if before == after:
             return
-        old = parse_line(content_of(before).decode("utf-8"), self.options.text_column)
-        new = parse_line(content_of(after).decode("utf-8"), self.options.text_column)
-        new = parse_line(without_members(new), self.options.text_column)
-        if _around(old) != _around(new) or "".join((old.text or "").split()) != "".join((new.text or "").split()):
+        old = self._parse(before)
+        new = parse_line(without_members(self._parse(after)), self.options.text_column)
+        same_end = self._end(before) == self._end(after)
+        if not same_end or old.around != new.around or _characters(old) != _characters(new):
             raise CharactersChanged("a line that was read back differs from the input in more than its spaces")
 
     def without_added(self, line: bytes) -> bytes:
         try:
-            parsed = parse_line(content_of(line).decode("utf-8"), self.options.text_column)
+            parsed = self._parse(line)
         except ValueError:
             return line
-        return like_line(without_members(parsed), line)
+        return without_members(parsed).encode("utf-8") + self._end(line)
 
     def reverter(self, file: InputFile) -> _Reverter:
-        return _Reverter(file.url, self.options.text_column, dead_rows(file))
+        return _Reverter(file.url, self, dead_rows(file))
+
+    def reverted(self, line: bytes) -> bytes:
+        """Raises ValueError if it has no provenance, or one that does not fit."""
+        bare = revert_line(self._content(line).decode("utf-8"), self.options.text_column)
+        return bare.encode("utf-8") + self._end(line)
+
+    def _parse(self, line: bytes) -> JsonLine:
+        return parse_line(self._content(line).decode("utf-8"), self.options.text_column)
+
+    def _content(self, line: bytes) -> bytes:
+        return line.rstrip(self.between)
+
+    def _end(self, line: bytes) -> bytes:
+        return line[len(self._content(line)) :]
 
 
 @dataclass(frozen=True)
 class _Reverter:
     url: str
-    text_column: str
+    kind: JsonLines
     unchanged: frozenset[int]  # rows that were left as they were, and got no provenance
 
     def line(self, row: int, line: bytes) -> bytes:
         if not line.strip():
             return line
         try:
-            return like_line(revert_line(content_of(line).decode("utf-8"), self.text_column), line)
+            return self.kind.reverted(line)
         except ValueError as error:
             if row in self.unchanged:
                 return line
@@ -116,5 +143,5 @@ class _Reverter:
         """Lines carry their own provenance: any number of them is right."""
 
 
-def _around(line: JsonLine) -> tuple[str, str, bool]:
-    return line.line[: line.text_start], line.line[line.text_stop :], line.text is None
+def _characters(line: JsonLine) -> list[str]:
+    return ["".join(text.split()) for text in line.texts]

@@ -1,10 +1,13 @@
-"""Line-based files: stretches of bytes, compressed or not, every line a document. What a line is, a `LineKind` says."""
+"""Files of records: stretches of bytes, compressed or not, every record a document. What a record is,
+most often a line, a `LineKind` says."""
 
 from __future__ import annotations
 
 import io
 import itertools
 import shutil
+import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ from transforms.formats.contract import (
     Retried,
     Slice,
 )
+from transforms.formats.records import Records
 from transforms.formats.sidecar import SidecarWriter
 
 CHUNK_LINES = 16384
@@ -42,11 +46,26 @@ class LineReverter(Protocol):
         """Raises BadFile if that was not the number of lines to expect."""
 
 
-class LineKind(Protocol):
-    """What a line is. Lines come with their line breaks, but for the last one of a file."""
+class LineFile(Protocol):
+    """What lines a kind of file has."""
 
     @property
     def has_sidecar(self) -> bool: ...
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether the next line can be found wherever one begins to read."""
+
+    def opened(self, url: str, stream: io.BufferedReader, at_start: bool) -> Opened:
+        """What comes before the lines (only the start of a file has that), how they are read, and what they are.
+
+        Raises:
+            BadFile: no line of the file could be read.
+        """
+
+
+class LineKind(Protocol):
+    """What a line is. Lines come with their line breaks, but for the last one of a file."""
 
     def check(self, url: str, first_line: bytes) -> None:
         """Raises BadFile if no line of the file can be read."""
@@ -62,6 +81,21 @@ class LineKind(Protocol):
         """A line of an output without what was added to it."""
 
     def reverter(self, file: InputFile) -> LineReverter: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file of lines.
+
+    Args:
+        head: what comes before the first line: a byte order mark, a header. It stays as it is.
+        records: the lines.
+        kind: what they are, now that the head is known.
+    """
+
+    head: bytes
+    records: Records
+    kind: LineKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +118,30 @@ class LineChunk:
 @dataclass(frozen=True)
 class LineFormat:
     options: FormatOptions
-    kind: LineKind
+    files: LineFile
 
+    title = "lines"
     rows_are_absolute = False
 
     @property
     def has_sidecar(self) -> bool:
-        return self.kind.has_sidecar
+        return self.files.has_sidecar
 
     def cut(self, file: InputFile, target_bytes: int) -> list[Slice]:
         self._check_first_line(file)
         if compression_of(file.url):
             return [Slice(WHOLE, file.size * USUAL_RATIO)]
+        if not self.files.can_be_cut:
+            return [Slice(WHOLE, file.size)]
         number = max(1, -(-file.size // max(1, target_bytes)))
         edges = [file.size * place // number for place in range(number + 1)]
         return [Slice((start, stop), stop - start) for start, stop in itertools.pairwise(edges)]
 
     def read(self, file: InputFile, span: Range) -> Iterator[tuple[Sequence[int], Sequence[Document]]]:
         with open_lines(file, span[0]) as stream:
-            for chunk in self._chunks(stream, span):
-                yield chunk.places, self._documents(chunk)
+            opened, chunks = self._opened(file, span, stream)
+            for chunk in chunks:
+                yield chunk.places, self._documents(opened.kind, chunk)
                 _drain(chunk.rest)
 
     def repair(
@@ -114,11 +152,13 @@ class LineFormat:
             stream = stack.enter_context(open_lines(file, span[0]))
             out = stack.enter_context(open_compressed(path, file.name))
             side = stack.enter_context(SidecarWriter(sidecar, self.options, model)) if sidecar else None
-            for chunk in self._chunks(stream, span):
-                documents = self._documents(chunk)
+            opened, chunks = self._opened(file, span, stream)
+            out.write(opened.head)
+            for chunk in chunks:
+                documents = self._documents(opened.kind, chunk)
                 outcomes = repair(documents)
                 for line, outcome in zip(chunk.lines, outcomes, strict=True):
-                    out.write(self.kind.repaired(line, outcome, model))
+                    out.write(opened.kind.repaired(line, outcome, model))
                 out.writelines(chunk.rest or ())
                 if side is not None:
                     side.write(documents, outcomes)
@@ -131,17 +171,18 @@ class LineFormat:
             stream = stack.enter_context(open_lines(file, span[0]))
             raw = stack.enter_context(open(path, "rb"))
             written = stack.enter_context(open_decompressed(raw, file.name))
-            inside = False  # a line that is too long to be held comes in pieces, and must be the same
-            limit = self.options.max_document_bytes
-            for before in _pieces(stream, _stop_of(span), limit):
+            was, now = (self._open(file, span, one) for one in (stream, buffered(written)))
+            if was.head != now.head:
+                raise CharactersChanged("what comes before the first line was read back different")
+            limit, inside = self.options.max_document_bytes, False
+            for before, whole in _pieces(was.records, span, _place(stream, span, was.head), limit):
                 rows += not inside
-                oversized = inside or (len(before) > limit and not before.endswith(b"\n"))
-                if oversized:
-                    verify_same_bytes([before], written)
+                if inside or not whole:  # a line that is too long to be held must be the same, piece by piece
+                    _verify_same(before, now.records.read(limit)[0])
                 else:
-                    self.kind.verify(before, written.readline())
-                inside = oversized and not before.endswith(b"\n")
-            if written.read(1):
+                    was.kind.verify(before, now.records.read(sys.maxsize - 1)[0])
+                inside = not whole
+            if now.records.read(1)[0]:
                 raise CharactersChanged("more was written than was read")
         return rows
 
@@ -153,23 +194,28 @@ class LineFormat:
 
     def patch(self, previous: InputFile, path: str, retried: Retried) -> None:
         with open_lines(previous) as stream, open_compressed(path, previous.name) as out:
-            for chunk in self._chunks(stream, WHOLE):
+            opened, chunks = self._opened(previous, WHOLE, stream)
+            kind = opened.kind
+            out.write(opened.head)
+            for chunk in chunks:
                 new = list(chunk.lines)
                 chosen = retried.chosen(chunk.rows)
                 if chosen:
-                    bare = [self.kind.without_added(chunk.lines[place]) for place in chosen]
+                    bare = [kind.without_added(chunk.lines[place]) for place in chosen]
                     rows, places = ([whole[place] for place in chosen] for whole in (chunk.rows, chunk.places))
-                    outcomes = retried(self._documents(LineChunk(rows, places, bare, chunk.rest)))
+                    outcomes = retried(self._documents(kind, LineChunk(rows, places, bare, chunk.rest)))
                     for place, line, outcome in zip(chosen, bare, outcomes, strict=True):
-                        new[place] = self.kind.repaired(line, outcome, retried.model)
+                        new[place] = kind.repaired(line, outcome, retried.model)
                 out.writelines(new)
                 out.writelines(chunk.rest or ())
 
     def revert(self, file: InputFile, path: str) -> int:
         rows = 0
-        reverter = self.kind.reverter(file)
         with open_lines(file) as stream, open_compressed(path, file.name) as out:
-            for chunk in self._chunks(stream, WHOLE):
+            opened, chunks = self._opened(file, WHOLE, stream)
+            reverter = opened.kind.reverter(file)
+            out.write(opened.head)
+            for chunk in chunks:
                 for row, line in zip(chunk.rows, chunk.lines, strict=True):
                     out.write(reverter.line(row, line))
                 out.writelines(chunk.rest or ())
@@ -177,30 +223,36 @@ class LineFormat:
         reverter.finish(rows)
         return rows
 
-    def _documents(self, chunk: LineChunk) -> list[Document]:
+    def _documents(self, kind: LineKind, chunk: LineChunk) -> list[Document]:
         if chunk.rest is not None:
             problem = DocumentTooLarge(len(chunk.lines[0]), self.options.max_document_bytes)
             return [Document(chunk.rows[0], None, None, problem, b"")]
-        return [self.kind.document(row, line) for row, line in zip(chunk.rows, chunk.lines, strict=True)]
+        return [kind.document(row, line) for row, line in zip(chunk.rows, chunk.lines, strict=True)]
 
-    def _chunks(self, stream: BinaryIO, span: Range) -> Iterator[LineChunk]:
-        return chunks(stream, _stop_of(span), self.options.chunk_bytes, self.options.max_document_bytes)
+    def _open(self, file: InputFile, span: Range, stream: io.BufferedReader) -> Opened:
+        return self.files.opened(file.url, stream, at_start=span[0] == 0)
+
+    def _opened(self, file: InputFile, span: Range, stream: io.BufferedReader) -> tuple[Opened, Iterator[LineChunk]]:
+        opened = self._open(file, span, stream)
+        place = _place(stream, span, opened.head)
+        limit = self.options.max_document_bytes
+        return opened, chunks(opened.records, span, place, self.options.chunk_bytes, limit)
 
     def _check_first_line(self, file: InputFile) -> None:
         with open_lines(file) as stream:
-            line = stream.readline(_FIRST_LINE)
-        if len(line) < _FIRST_LINE:
-            self.kind.check(file.url, line)
+            opened = self.files.opened(file.url, stream, at_start=True)
+            line, whole = opened.records.read(_FIRST_LINE)
+        if whole:
+            opened.kind.check(file.url, line)
 
 
 @contextmanager
-def open_lines(file: InputFile, start: int = 0) -> Iterator[BinaryIO]:
+def open_lines(file: InputFile, start: int = 0) -> Iterator[io.BufferedReader]:
     """The content of a file, from the first line that begins at or after byte ``start``."""
     if start and compression_of(file.url):
         raise ValueError(f"{file.url}: a compressed file has no byte ranges")
     with open_input(file) as raw, open_decompressed(raw, file.url, Limits()) as plain:
-        # Files of remote stores cannot bound the length of a line that they read.
-        stream = io.BufferedReader(cast(io.RawIOBase, plain), 1 << 20)
+        stream = buffered(plain)
         if start:
             stream.seek(start - 1)
             while not (line := stream.readline(1 << 20)).endswith(b"\n") and line:
@@ -209,20 +261,31 @@ def open_lines(file: InputFile, start: int = 0) -> Iterator[BinaryIO]:
         stream.detach()
 
 
-def chunks(stream: BinaryIO, stop: int | None, chunk_bytes: int, max_line_bytes: int) -> Iterator[LineChunk]:
-    """The lines that begin before byte ``stop`` (None: all), a bounded number of bytes at a time."""
+def without_mark(stream: io.BufferedReader) -> bytes:
+    """Reads over the byte order mark, if a stream begins with one: it is no character of the first text."""
+    return stream.read(len(BOM_UTF8)) if stream.peek(len(BOM_UTF8)).startswith(BOM_UTF8) else b""
+
+
+def chunks(records: Records, span: Range, place: int, chunk_bytes: int, max_line_bytes: int) -> Iterator[LineChunk]:
+    """The lines that begin before the end of a span, a bounded number of bytes at a time.
+
+    Args:
+        records: the lines.
+        span: of the file.
+        place: where the first line begins.
+        chunk_bytes: how much to hold at once.
+        max_line_bytes: a longer line is not held.
+    """
     lines: list[bytes] = []
     places: list[int] = []
     size = row = 0
-    place = stream.tell() if stop is not None else 0
-    source = _pieces(stream, stop, max_line_bytes)
-    for line in source:
-        oversized = len(line) > max_line_bytes and not line.endswith(b"\n")
-        if lines and (oversized or size + len(line) > chunk_bytes or len(lines) == CHUNK_LINES):
+    source = _pieces(records, span, place, max_line_bytes)
+    for line, whole in source:
+        if lines and (not whole or size + len(line) > chunk_bytes or len(lines) == CHUNK_LINES):
             yield LineChunk(range(row, row + len(lines)), places, lines)
             row += len(lines)
             lines, places, size = [], [], 0
-        if oversized:
+        if not whole:
             rest = _RestOfLine(source)
             yield LineChunk([row], [place], [line], iter(rest))
             row += 1
@@ -264,36 +327,49 @@ def verify_characters(before: bytes, after: bytes) -> None:
 
 def verify_same_bytes(pieces: Iterable[bytes], written: BinaryIO) -> None:
     for piece in pieces:
-        if written.read(len(piece)) != piece:
-            raise CharactersChanged("a document that should be unchanged was read back different")
+        _verify_same(piece, written.read(len(piece)))
+
+
+def _verify_same(before: bytes, after: bytes) -> None:
+    if before != after:
+        raise CharactersChanged("a document that should be unchanged was read back different")
 
 
 class _RestOfLine:
     """The pieces of a line up to its end, and how many bytes that were."""
 
-    def __init__(self, source: Iterator[bytes]):
+    def __init__(self, source: Iterator[tuple[bytes, bool]]):
         self._source = source
         self.size = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._source:
+        for piece, whole in self._source:
             self.size += len(piece)
             yield piece
-            if piece.endswith(b"\n"):
+            if whole:
                 return
 
 
-def _pieces(stream: BinaryIO, stop: int | None, max_line_bytes: int) -> Iterator[bytes]:
-    """The lines that begin before byte ``stop`` (None: all), one by one, a huge one in several pieces."""
-    place = stream.tell() if stop is not None else 0
-    inside = False
-    while stop is None or place < stop or inside:
-        piece = stream.readline(max_line_bytes + 1)
+def _pieces(records: Records, span: Range, place: int, max_line_bytes: int) -> Iterator[tuple[bytes, bool]]:
+    """The lines that begin before the end of a span, one by one, a huge one in several pieces; and what ends a line."""
+    whole = True
+    while span[1] < 0 or place < span[1] or not whole:
+        piece, whole = records.read(max_line_bytes)
         if not piece:
             return
         place += len(piece)
-        inside = len(piece) > max_line_bytes and not piece.endswith(b"\n")
-        yield piece
+        yield piece, whole
+
+
+def _place(stream: io.BufferedReader, span: Range, head: bytes) -> int:
+    """Where the first line of a span begins; a compressed file has no places but those of its content."""
+    return stream.tell() if span[0] else len(head)
+
+
+def buffered(stream: BinaryIO) -> io.BufferedReader:
+    """A stream that can be read line by line, whatever it is."""
+    # Files of remote stores cannot bound the length of a line that they read.
+    return io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
 
 
 def _drain(rest: Iterator[bytes] | None) -> None:
@@ -303,7 +379,3 @@ def _drain(rest: Iterator[bytes] | None) -> None:
 
 def _characters(line: bytes) -> str:
     return "".join(line.decode("utf-8", "surrogateescape").split())
-
-
-def _stop_of(span: Range) -> int | None:
-    return None if span[1] < 0 else span[1]

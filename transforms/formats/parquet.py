@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,59 +15,61 @@ from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats import parquet_tables as tables
 from transforms.formats.contract import Document, FormatOptions, Range, RepairDocuments, Retried, Slice
+from transforms.formats.elements import RowText, split_edits
 from transforms.formats.parquet_footers import check_footer
-from transforms.formats.parquet_tables import TableChunk, TableWriter, text_values
-from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL
-from transforms.formats.sidecar import reverted_text
+from transforms.formats.parquet_tables import TableChunk, TableWriter
+from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, edits_from_python, revert_text
+from transforms.formats.text_columns import TextColumn
 
 
 @dataclass(frozen=True)
 class ParquetFormat:
     options: FormatOptions
 
+    title = "Parquet"
     has_sidecar = False
     rows_are_absolute = True
 
     def cut(self, file: InputFile, target_bytes: int) -> list[Slice]:
         check_footer(file)
-        with self._open(file) as parquet:
-            return cut_rows(list(_row_groups(parquet, self.options.text_column)), target_bytes)
+        with self._open(file) as (parquet, text):
+            return cut_rows(list(_row_groups(parquet, text)), target_bytes)
 
     def read(self, file: InputFile, span: Range) -> Iterator[tuple[Sequence[int], Sequence[Document]]]:
-        options = self.options
-        columns = [options.text_column, *([options.id_column] if options.id_column else [])]
-        with self._open(file) as parquet:
+        identifier = self.options.id_column
+        with self._open(file) as (parquet, text):
+            columns = [text.root, *([identifier] if identifier else [])]
             for chunk in tables.chunks(parquet, *span, columns=columns):
-                documents = tables.documents(chunk, options.text_column, options.id_column)
+                documents = tables.documents(chunk, text, identifier)
                 yield [document.row for document in documents], documents
 
     def repair(
         self, file: InputFile, span: Range, path: str, sidecar: str | None, repair: RepairDocuments, model: str
     ) -> int:
         options, rows = self.options, 0
-        with self._open(file) as parquet:
-            schema = tables.output_schema(parquet.schema_arrow, options.added)
+        with self._open(file) as (parquet, text):
+            schema = tables.output_schema(parquet.schema_arrow, options.added, text)
             with TableWriter(path, schema, like=parquet.metadata) as writer:
                 for chunk in tables.chunks(parquet, *span):
-                    outcomes = repair(tables.documents(chunk, options.text_column, options.id_column))
-                    table = tables.repaired_table(chunk, options.text_column, outcomes, model, options.added)
+                    outcomes = repair(tables.documents(chunk, text, options.id_column))
+                    table = tables.repaired_table(chunk, text, outcomes, model, options.added)
                     writer.write(table, chunk.ends_row_group)
                     rows += table.num_rows
         return rows
 
     def verify(self, file: InputFile, span: Range, path: str) -> int:
-        with self._open(file) as parquet:
-            schema = tables.output_schema(parquet.schema_arrow, self.options.added)
+        with self._open(file) as (parquet, text):
+            schema = tables.output_schema(parquet.schema_arrow, self.options.added, text)
             try:
-                tables.verify(parquet, *span, path, self.options.text_column, schema)
+                tables.verify(parquet, *span, path, text, schema)
             except BadFile as error:
                 raise BadFile(f"{file.url}: {error}. Convert the column to another type, or leave it out") from error
         return span[1] - span[0]
 
     def assemble(self, file: InputFile, parts: Sequence[str], path: str) -> None:
-        with self._open(file) as parquet:
-            schema = tables.output_schema(parquet.schema_arrow, self.options.added)
-            ends = set(itertools.accumulate(rows for rows, _ in _row_groups(parquet, self.options.text_column)))
+        with self._open(file) as (parquet, text):
+            schema = tables.output_schema(parquet.schema_arrow, self.options.added, text)
+            ends = set(itertools.accumulate(rows for rows, _ in _row_groups(parquet, text)))
             with TableWriter(path, schema, like=parquet.metadata) as writer:
                 row = 0
                 for part in parts:
@@ -78,14 +81,14 @@ class ParquetFormat:
     def patch(self, previous: InputFile, path: str, retried: Retried) -> None:
         with ExitStack() as stack:
             parquet = stack.enter_context(tables.open_parquet(previous))
+            text = tables.check_schema(previous.url, parquet.schema_arrow, self.options.text_column, None)
             writer = stack.enter_context(TableWriter(path, parquet.schema_arrow, like=parquet.metadata))
             for chunk in tables.chunks(parquet, 0, parquet.metadata.num_rows):
-                writer.write(self._patched(chunk, retried), chunk.ends_row_group)
+                writer.write(self._patched(chunk, text, retried), chunk.ends_row_group)
 
     def revert(self, file: InputFile, path: str) -> int:
-        text_column = self.options.text_column
         with tables.open_parquet(file) as parquet:
-            tables.check_schema(file.url, parquet.schema_arrow, text_column, None)
+            text = tables.check_schema(file.url, parquet.schema_arrow, self.options.text_column, None)
             schema = parquet.schema_arrow
             for name in ADDED_COLUMNS:
                 if name in schema.names:
@@ -93,48 +96,57 @@ class ParquetFormat:
             rows: int = parquet.metadata.num_rows
             with TableWriter(path, schema, like=parquet.metadata) as writer:
                 for chunk in tables.chunks(parquet, 0, rows):
-                    writer.write(_reverted_table(chunk, file.url, text_column), chunk.ends_row_group)
-            tables.verify(parquet, 0, rows, path, text_column, schema)
+                    writer.write(_reverted_table(chunk, file.url, text), chunk.ends_row_group)
+            tables.verify(parquet, 0, rows, path, text, schema)
         return rows
 
-    def _patched(self, chunk: TableChunk, retried: Retried) -> pa.Table:
+    def _patched(self, chunk: TableChunk, text: TextColumn, retried: Retried) -> pa.Table:
         options, rows = self.options, range(chunk.first_row, chunk.first_row + chunk.table.num_rows)
         chosen = retried.chosen(rows)
         if not chosen:
             return chunk.table
         tried = TableChunk(chunk.first_row, tables.without_added(chunk.table.take(chosen)), ends_row_group=False)
-        documents = tables.documents(tried, options.text_column, options.id_column)
+        documents = tables.documents(tried, text, options.id_column)
         outcomes = retried([replace(one, row=rows[place]) for one, place in zip(documents, chosen, strict=True)])
-        new = tables.repaired_table(tried, options.text_column, outcomes, retried.model, options.added)
+        new = tables.repaired_table(tried, text, outcomes, retried.model, options.added)
         return tables.replaced_rows(chunk.table, chosen, new)
 
     @contextmanager
-    def _open(self, file: InputFile) -> Iterator[pq.ParquetFile]:
+    def _open(self, file: InputFile) -> Iterator[tuple[pq.ParquetFile, TextColumn]]:
         with tables.open_parquet(file) as parquet:
             schema = parquet.schema_arrow
-            tables.check_schema(file.url, schema, self.options.text_column, self.options.id_column)
+            text = tables.check_schema(file.url, schema, self.options.text_column, self.options.id_column)
             if self.options.refuse_repaired:
                 tables.check_not_repaired(file.url, schema)
-            yield parquet
+            yield parquet, text
 
 
-def _reverted_table(chunk: TableChunk, url: str, text_column: str) -> pa.Table:
+def _reverted_table(chunk: TableChunk, url: str, text: TextColumn) -> pa.Table:
     """Rows as they were before repair."""
     table = chunk.table
     if ORIGINAL in table.column_names:
-        values = text_values(table[ORIGINAL])
+        rows = TextColumn.find(table.schema, ORIGINAL).texts(table)
     elif EDITS in table.column_names:
-        values = [
-            reverted_text(text, edits, f"{url}: row {row}") if isinstance(text, str) and edits else text
-            for row, (text, edits) in enumerate(
-                zip(text_values(table[text_column]), table[EDITS].to_pylist(), strict=True), start=chunk.first_row
-            )
+        given = zip(text.texts(table), table[EDITS].to_pylist(), strict=True)
+        rows = [
+            _reverted_row(texts, edits, f"{url}: row {row}") if edits else texts
+            for row, (texts, edits) in enumerate(given, start=chunk.first_row)
         ]
     else:
         raise BadFile(f"{url}: no column {EDITS!r}: it was not written with --provenance, so it cannot be reverted")
-    place = table.schema.get_field_index(text_column)
-    field = table.schema.field(place)
-    return tables.without_added(table.set_column(place, field, tables.text_column_of(values, field.type)))
+    return tables.without_added(text.replaced(table, rows))
+
+
+def _reverted_row(row: RowText, edits: Any, where: str) -> RowText:
+    texts = row if isinstance(row, list) else [row]
+    try:
+        parts = split_edits(texts, edits_from_python(edits))
+        back = [
+            revert_text(text, own) if isinstance(text, str) else text for text, own in zip(texts, parts, strict=True)
+        ]
+    except ValueError as error:
+        raise BadFile(f"{where}: {error}") from error
+    return back if isinstance(row, list) else back[0]
 
 
 def cut_rows(row_groups: Sequence[tuple[int, int]], target_bytes: int) -> list[Slice]:
@@ -164,10 +176,10 @@ def cut_rows(row_groups: Sequence[tuple[int, int]], target_bytes: int) -> list[S
     return [*slices, Slice((start, row), round(gathered))]
 
 
-def _row_groups(parquet: pq.ParquetFile, text_column: str) -> Iterator[tuple[int, int]]:
+def _row_groups(parquet: pq.ParquetFile, text: TextColumn) -> Iterator[tuple[int, int]]:
     """Rows of each row group, and the bytes of its text."""
     for index in range(parquet.num_row_groups):
         group = parquet.metadata.row_group(index)
         columns = (group.column(place) for place in range(group.num_columns))
-        sizes = [column.total_uncompressed_size for column in columns if column.path_in_schema == text_column]
+        sizes = [column.total_uncompressed_size for column in columns if text.is_path(column.path_in_schema)]
         yield group.num_rows, sum(sizes)

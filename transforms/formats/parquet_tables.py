@@ -12,28 +12,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from respace import gaps
 from respace.repairer import CharactersChanged
 from respace.storage.compression import Limits
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile, open_input
 from transforms.formats.contract import Document, Outcome
+from transforms.formats.elements import RowText, joined, split_edits
 from transforms.formats.provenance import (
     ADDED_COLUMNS,
     EDITS,
     ORIGINAL,
+    ORIGINAL_TEXT,
+    ORIGINALS,
     added_fields,
     provenance_arrays,
-    text_array,
     with_whitespace,
 )
+from transforms.formats.text_columns import NoSuchColumn, TextColumn, text_values
 
 # What is held at once, and what may gather before it is written as one row group.
 CHUNK_BYTES = 16 << 20
 CHUNK_ROWS = 16384
 # How many rows are decoded at once: a row group's size does not tell how large they become, since all of them may
 # refer to one large value. That can be as large as the row group, and then should fit some times.
-_DECODED_ROWS = (16, 256)
-_DECODED_BYTES = 1 << 30
+_DECODED_ROWS = (1, 256)
+_DECODED_BYTES = 1 << 28
 ROW_GROUP_BYTES = 64 << 20
 # Larger ones are refused before a byte is read: their footer is damaged, or they are made to fill the memory.
 MAX_ROW_GROUP_BYTES = 64 << 30
@@ -129,23 +133,22 @@ def parquet_errors(url: str) -> Iterator[None]:
         ) from error
 
 
-def check_schema(url: str, schema: pa.Schema, text_column: str, id_column: str | None) -> None:
-    """
+def check_schema(url: str, schema: pa.Schema, text_column: str, id_column: str | None) -> TextColumn:
+    """Where the text is.
+
     Raises:
-        BadFile: a column is missing or of another type, or has a name that repair needs for itself.
+        BadFile: a column is missing or of another type.
     """
     columns = ", ".join(f"{name} ({kind})" for name, kind in zip(schema.names, schema.types, strict=True))
-    for option, column in (("--text_column", text_column), ("--id_column", id_column)):
-        if column is not None and schema.names.count(column) != 1:
-            found = "no" if column not in schema.names else "more than one"
-            raise BadFile(
-                f"{url}: {found} column {column!r}. The columns are {columns or 'none'}; choose with {option}"
-            )
-    if not _is_text(schema.field(text_column).type):
+    if id_column is not None and schema.names.count(id_column) != 1:
+        found = "no" if id_column not in schema.names else "more than one"
         raise BadFile(
-            f"{url}: the column {text_column!r} is {schema.field(text_column).type}, expected a string. "
-            f"The columns are {columns}; choose with --text_column"
+            f"{url}: {found} column {id_column!r}. The columns are {columns or 'none'}; choose with --id_column"
         )
+    try:
+        return TextColumn.find(schema, text_column)
+    except NoSuchColumn as error:
+        raise BadFile(f"{url}: {error}. The columns are {columns or 'none'}; choose with --text_column") from error
 
 
 def check_not_repaired(url: str, schema: pa.Schema) -> None:
@@ -213,22 +216,11 @@ def _plain_bytes(column: pa.DictionaryArray) -> int:
     return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
 
 
-def text_values(column: pa.ChunkedArray) -> list[str | bytes | None]:
-    """The texts of a column; bytes where they are not valid UTF-8. Values of other types are what they are."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(kind)
-    try:
-        return column.to_pylist()
-    except UnicodeDecodeError:
-        raw = pa.chunked_array([_as_binary(chunk) for chunk in column.chunks]).to_pylist()
-        return [_decode(value) for value in raw]
-
-
-def documents(chunk: TableChunk, text_column: str, id_column: str | None) -> list[Document]:
+def documents(chunk: TableChunk, column: TextColumn, id_column: str | None) -> list[Document]:
     ids = text_values(chunk.table[id_column]) if id_column is not None else [None] * chunk.table.num_rows
     found = []
-    for place, (text, identifier) in enumerate(zip(text_values(chunk.table[text_column]), ids, strict=True)):
+    for place, (row, identifier) in enumerate(zip(column.texts(chunk.table), ids, strict=True)):
+        text = joined(row) if isinstance(row, list) else row
         name = identifier.decode("utf-8", "backslashreplace") if isinstance(identifier, bytes) else identifier
         name = None if name is None else str(name)
         if isinstance(text, bytes):
@@ -240,25 +232,33 @@ def documents(chunk: TableChunk, text_column: str, id_column: str | None) -> lis
 
 
 def repaired_table(
-    chunk: TableChunk, text_column: str, outcomes: Sequence[Outcome], model: str, added: Sequence[str]
+    chunk: TableChunk, column: TextColumn, outcomes: Sequence[Outcome], model: str, added: Sequence[str]
 ) -> pa.Table:
     """The rows with the repaired text, and with the columns that are to be added."""
-    given = text_values(chunk.table[text_column])
-    table = chunk.table
+    table, given = chunk.table, column.texts(chunk.table)
     if any(outcome.edits for outcome in outcomes):
-        values = [out.text if out.edits else text for text, out in zip(given, outcomes, strict=True)]
-        place = table.schema.get_field_index(text_column)
-        table = table.set_column(
-            place, table.schema.field(place), text_column_of(values, table.schema.field(place).type)
+        table = column.replaced(
+            table, [_repaired_row(row, out) if out.edits else row for row, out in zip(given, outcomes, strict=True)]
         )
     if added:
+        texts = [joined(row) if isinstance(row, list) else row for row in given]
         edits = [
             with_whitespace(text, out.edits) if isinstance(text, str) else []
-            for text, out in zip(given, outcomes, strict=True)
+            for text, out in zip(texts, outcomes, strict=True)
         ]
-        for name, array in provenance_arrays(edits, given, model, added).items():
+        arrays = provenance_arrays(edits, given, model, added, original_type(column))
+        for name, array in arrays.items():
             table = table.append_column(pa.field(name, array.type), array)
     return table
+
+
+def _repaired_row(row: RowText, outcome: Outcome) -> RowText:
+    if not isinstance(row, list):
+        return outcome.text
+    return [
+        gaps.apply(text, gaps.apply_edits(gaps.split(text)[1], edits)) if isinstance(text, str) else text
+        for text, edits in zip(row, split_edits(row, outcome.edits), strict=True)
+    ]
 
 
 def replaced_rows(table: pa.Table, places: Sequence[int], new: pa.Table) -> pa.Table:
@@ -273,8 +273,13 @@ def without_added(table: pa.Table) -> pa.Table:
     return table.drop_columns([name for name in ADDED_COLUMNS if name in table.column_names])
 
 
-def output_schema(schema: pa.Schema, added: Sequence[str]) -> pa.Schema:
-    for field in added_fields(added):
+def original_type(column: TextColumn) -> pa.DataType:
+    """The type of the column that keeps a text as it was."""
+    return ORIGINALS if column.has_lists else ORIGINAL_TEXT
+
+
+def output_schema(schema: pa.Schema, added: Sequence[str], column: TextColumn) -> pa.Schema:
+    for field in added_fields(added, original_type(column)):
         schema = schema.append(field)
     return schema
 
@@ -332,7 +337,7 @@ def _writing() -> Iterator[None]:
         raise _CannotWrite(str(error)) from error
 
 
-def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text_column: str, schema: pa.Schema) -> None:
+def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text: TextColumn, schema: pa.Schema) -> None:
     """Re-reads what was written and compares it with the input, row by row.
 
     Args:
@@ -340,7 +345,7 @@ def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text_column
         start: first row that was to be written.
         stop: first row that was not.
         path: what was written.
-        text_column: the column of which only the characters must be the same.
+        text: of which only the characters must be the same.
         schema: what must have been written; all other columns that are in both must be the same.
 
     Raises:
@@ -353,26 +358,30 @@ def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text_column
     if not written.schema_arrow.equals(schema, check_metadata=True):
         raise BadFile(f"its schema does not survive being written: {schema} became {written.schema_arrow}")
     # By their places: only the text column need have a name of its own.
-    others = list(
-        zip(_other_columns(source.schema_arrow, text_column), _other_columns(schema, text_column), strict=True)
-    )
+    others = list(zip(_other_columns(source.schema_arrow, text), _other_columns(schema, text), strict=True))
     for before, after in _side_by_side(chunks(source, start, stop), chunks(written, 0, stop - start)):
         for old_place, new_place in others:
             name, column = before.column_names[old_place], before.column(old_place)
             if not _same(column, after.column(new_place)):
                 raise BadFile(f"the column {name!r} ({column.type}) does not survive being written by pyarrow")
-        for old, new in zip(text_values(before[text_column]), text_values(after[text_column]), strict=True):
-            if old != new and (old is None or new is None or _unchangeable(old) != _unchangeable(new)):
+        old_rows, new_rows = text.texts(before), text.texts(after)
+        for old, new in zip(old_rows, new_rows, strict=True):
+            if old != new and _unchangeable(old) != _unchangeable(new):
                 raise CharactersChanged("a text that was read back differs from the input in more than its spaces")
+        # What is beside the text in the same column must be the same, too.
+        if (text.fields or text.has_lists) and not _same(before[text.root], text.replaced(after, old_rows)[text.root]):
+            raise BadFile(f"the column {text.root!r} ({text.kind}) does not survive being written by pyarrow")
 
 
-def _other_columns(schema: pa.Schema, text_column: str) -> list[int]:
+def _other_columns(schema: pa.Schema, text: TextColumn) -> list[int]:
     """Places of the columns that must stay as they are."""
-    return [place for place, name in enumerate(schema.names) if name not in (text_column, *ADDED_COLUMNS)]
+    return [place for place, name in enumerate(schema.names) if name not in (text.root, *ADDED_COLUMNS)]
 
 
-def _unchangeable(value: str | bytes) -> str | bytes:
-    """What must not change: the characters of a text, every byte of what is not text."""
+def _unchangeable(value: RowText) -> object:
+    """What must not change: the characters of every text, every byte of what is not text."""
+    if isinstance(value, list):
+        return [_unchangeable(one) for one in value]
     return "".join(value.split()) if isinstance(value, str) else value
 
 
@@ -394,26 +403,6 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     return before.equals(after) or (before.type == after.type and repr(before.to_pylist()) == repr(after.to_pylist()))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    # A shard in which every text is null has no type of its own for them.
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    return any(test(kind) for test in tests)
-
-
-def text_column_of(values: Sequence[str | bytes | None], kind: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_null(kind):
-        return pa.chunked_array([pa.nulls(len(values))])
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    column = pa.chunked_array(
-        [text_array(values, pa.large_string() if pa.types.is_large_string(plain) else pa.string())]
-    )
-    if pa.types.is_dictionary(kind):
-        column = column.dictionary_encode()
-    return column if column.type == kind else column.cast(kind)
-
-
 def _compression(like: pq.FileMetaData | None, schema: pa.Schema) -> dict[str, str] | str:
     if like is None or not like.num_row_groups:
         return "zstd"
@@ -426,6 +415,8 @@ def _compression(like: pq.FileMetaData | None, schema: pa.Schema) -> dict[str, s
         for part in ("gap", "kind", "confidence", "whitespace"):
             codecs[f"{EDITS}.list.element.{part}"] = "zstd"
     codecs.update({name: "zstd" for name in (*ADDED_COLUMNS[1:4], ORIGINAL) if name in schema.names})
+    if ORIGINAL in schema.names and schema.field(ORIGINAL).type == ORIGINALS:
+        codecs[f"{ORIGINAL}.list.element"] = codecs.pop(ORIGINAL)
     return codecs
 
 
@@ -435,19 +426,6 @@ def _codec(name: str) -> str:
         return _CODECS[name]
     _LOG.warning("%s compression can be read, but not be written: zstd is written instead", name)
     return "zstd"
-
-
-def _as_binary(array: pa.Array) -> pa.Array:
-    if pa.types.is_string_view(array.type):
-        return array.view(pa.binary_view())
-    return array.view(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
-
-
-def _decode(value: bytes | None) -> str | bytes | None:
-    try:
-        return None if value is None else value.decode("utf-8")
-    except UnicodeDecodeError:
-        return value
 
 
 def _utf8_error(value: bytes) -> UnicodeDecodeError:

@@ -34,12 +34,14 @@ ADDED_COLUMNS = (*PROVENANCE_COLUMNS, ORIGINAL)
 _EDIT = pa.struct(
     [("gap", pa.int64()), ("kind", pa.string()), ("confidence", pa.float32()), ("whitespace", pa.string())]
 )
+# The text as it was; where a row has a list of texts, all of them.
+ORIGINAL_TEXT = pa.large_string()
+ORIGINALS = pa.list_(pa.field("element", ORIGINAL_TEXT))
 _TYPES = {
     EDITS: pa.list_(pa.field("element", _EDIT)),  # the name that Parquet gives it
     INSERTIONS: pa.int64(),
     DELETIONS: pa.int64(),
     MODEL: pa.string(),
-    ORIGINAL: pa.large_string(),
 }
 
 
@@ -111,15 +113,20 @@ def check_revertible(repaired: str, positions: NDArray[np.intp], edits: Sequence
 
 
 def provenance_arrays(
-    edits: Sequence[Sequence[KeptEdit]], originals: Sequence[str | bytes | None], model: str, wanted: Sequence[str]
+    edits: Sequence[Sequence[KeptEdit]],
+    originals: Sequence[Any],
+    model: str,
+    wanted: Sequence[str],
+    original_type: pa.DataType = ORIGINAL_TEXT,
 ) -> dict[str, pa.Array]:
     """The columns that are added to documents, by name.
 
     Args:
         edits: of each document.
-        originals: text of each document before repair; only looked at if its column is wanted.
+        originals: text, or texts, of each document before repair; only looked at if its column is wanted.
         model: identity of the model.
         wanted: names of columns, of `ADDED_COLUMNS`.
+        original_type: `ORIGINAL_TEXT` or `ORIGINALS`.
     """
     flat = [edit for document in edits for edit in document]
     insertions = [sum(edit.kind == "insertion" for edit in document) for document in edits]
@@ -139,12 +146,21 @@ def provenance_arrays(
         columns[DELETIONS] = pa.array((lengths - np.array(insertions, dtype=np.int64)), pa.int64())
         columns[MODEL] = pa.array([model] * len(edits), pa.string())
     if ORIGINAL in wanted:
-        columns[ORIGINAL] = text_array(originals, _TYPES[ORIGINAL])
+        columns[ORIGINAL] = _original_array(originals, original_type)
     return columns
 
 
-def added_fields(wanted: Sequence[str]) -> list[pa.Field]:
-    return [pa.field(name, _TYPES[name]) for name in ADDED_COLUMNS if name in wanted]
+def _original_array(originals: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if kind == ORIGINAL_TEXT:
+        return text_array(originals, kind)
+    offsets = np.concatenate([[0], np.cumsum([len(texts) for texts in originals])]).astype(np.int32)
+    values = text_array([text for texts in originals for text in texts], ORIGINAL_TEXT)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
+
+
+def added_fields(wanted: Sequence[str], original_type: pa.DataType = ORIGINAL_TEXT) -> list[pa.Field]:
+    types = {**_TYPES, ORIGINAL: original_type}
+    return [pa.field(name, types[name]) for name in ADDED_COLUMNS if name in wanted]
 
 
 def edits_from_python(values: Iterable[dict[str, Any]] | None) -> list[KeptEdit]:

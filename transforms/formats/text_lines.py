@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import Any
 
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats.contract import Document, FormatOptions, Outcome
-from transforms.formats.lines import content_of, decoded, like_line, verify_characters
+from transforms.formats.lines import Opened, content_of, decoded, like_line, verify_characters, without_mark
+from transforms.formats.records import LineRecords
 from transforms.formats.sidecar import read_sidecar, reverted_bytes
 
 
@@ -16,9 +18,14 @@ from transforms.formats.sidecar import read_sidecar, reverted_bytes
 class TextLines:
     options: FormatOptions
 
+    can_be_cut = True
+
     @property
     def has_sidecar(self) -> bool:
         return bool(self.options.added)
+
+    def opened(self, url: str, stream: io.BufferedReader, at_start: bool) -> Opened:
+        return Opened(without_mark(stream) if at_start else b"", LineRecords(stream), self)
 
     def check(self, url: str, first_line: bytes) -> None:
         """Every line is a text."""

@@ -22,7 +22,14 @@ from transforms.formats.contract import (
     Retried,
     Slice,
 )
-from transforms.formats.lines import USUAL_RATIO, decoded, open_lines, verify_characters, verify_same_bytes
+from transforms.formats.lines import (
+    USUAL_RATIO,
+    decoded,
+    open_lines,
+    verify_characters,
+    verify_same_bytes,
+    without_mark,
+)
 from transforms.formats.sidecar import SidecarWriter, read_sidecar, reverted_bytes
 
 
@@ -30,6 +37,7 @@ from transforms.formats.sidecar import SidecarWriter, read_sidecar, reverted_byt
 class WholeFile:
     options: FormatOptions
 
+    title = "text"
     rows_are_absolute = True
 
     @property
@@ -41,6 +49,7 @@ class WholeFile:
 
     def read(self, file: InputFile, span: Range) -> Iterator[tuple[Sequence[int], Sequence[Document]]]:
         with open_lines(file) as stream:
+            without_mark(stream)
             document, _ = self._document(file, stream)
         if document is not None:
             yield [0], [document]
@@ -52,6 +61,7 @@ class WholeFile:
             stream = stack.enter_context(open_lines(file))
             out = stack.enter_context(open_compressed(path, file.name))
             side = stack.enter_context(SidecarWriter(sidecar, self.options, model)) if sidecar else None
+            out.write(without_mark(stream))
             document, content = self._document(file, stream)
             if document is None:
                 return 0
@@ -71,6 +81,7 @@ class WholeFile:
             stream = stack.enter_context(open_lines(file))
             raw = stack.enter_context(open(path, "rb"))
             written = stack.enter_context(open_decompressed(raw, file.name))
+            verify_same_bytes([without_mark(stream)], written)
             before = stream.read(limit + 1)
             if len(before) > limit:
                 verify_same_bytes(itertools.chain([before], iter(lambda: stream.read(1 << 20), b"")), written)
@@ -89,6 +100,7 @@ class WholeFile:
         if len(added) > 1:
             raise BadFile(f"{file.url}: its provenance has {len(added)} rows: it was repaired with --text_unit line")
         with open_lines(file) as stream, open_compressed(path, file.name) as out:
+            out.write(without_mark(stream))
             content = stream.read()
             out.write(reverted_bytes(content, added[0], file.url) if added else content)
         return len(added)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,13 @@ from transforms.formats.provenance import character_positions
 from transforms.shards.dead_letters import DeadLetter
 
 _LOG = logging.getLogger(__name__)
+Done = Callable[[str], None]
 # A text longer than this is repaired in segments of this size: what is held beside the text itself stays small.
 SEGMENT_LENGTH = 1 << 21
+
+
+def _ignored(piece: str) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,12 @@ class DocumentRepair:
         """Documents in batches of about the wanted size, in order."""
         return by_size(documents, lambda document: len(document.text or ""), self.batch_characters)
 
-    def repair(self, batch: Sequence[Document]) -> list[Outcome]:
-        """What becomes of each document of a batch."""
+    def repair(self, batch: Sequence[Document], done: Done = _ignored) -> list[Outcome]:
+        """What becomes of each document of a batch. ``done`` is told what is finished of a huge one, piece by piece."""
         outcomes: list[Outcome | None] = [self._known_outcome(document) for document in batch]
         waiting = [place for place, outcome in enumerate(outcomes) if outcome is None]
         texts = [batch[place].text or "" for place in waiting]
-        for place, repaired in zip(waiting, self._repair_texts(texts), strict=True):
+        for place, repaired in zip(waiting, self._repair_texts(texts, done), strict=True):
             if isinstance(repaired, Repair):
                 outcomes[place] = Outcome(repaired.text, repaired.edits, left_alone=repaired.left_alone)
             else:
@@ -67,17 +72,17 @@ class DocumentRepair:
                 return self._failed(document, "read", DocumentTooLarge(size, self.max_document_bytes))
         return None
 
-    def _repair_texts(self, texts: list[str]) -> list[Repair | Exception]:
+    def _repair_texts(self, texts: list[str], done: Done) -> list[Repair | Exception]:
         if len(texts) > 1 and max(map(len, texts)) <= SEGMENT_LENGTH:
             try:
                 return list(self.repairer.repair_with_edits(texts))
             except Exception as error:  # whatever a model raises: one document must not condemn its batch
                 _LOG.debug("%s: %s in a batch; its documents are tried one by one", self.shard, type(error).__name__)
-        return [self._try_one(text) for text in texts]
+        return [self._try_one(text, done) for text in texts]
 
-    def _try_one(self, text: str) -> Repair | Exception:
+    def _try_one(self, text: str, done: Done) -> Repair | Exception:
         try:
-            return repair_in_segments(self.repairer, text)
+            return repair_in_segments(self.repairer, text, done=done)
         except Exception as error:  # becomes a dead letter, with its class and message
             return error
 
@@ -89,7 +94,7 @@ class DocumentRepair:
         return Outcome(document.text, (), letter)
 
 
-def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH) -> Repair:
+def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH, done: Done = _ignored) -> Repair:
     """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
 
     Every segment is read with the method's context on both sides, so that the cut changes nothing; only the lines it
@@ -117,6 +122,7 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
         edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
         join_stretches(left_alone, within(repair.left_alone, int(first), int(last), gap_offset))
         gap_offset += int(last - first)
+        done(read[keep_start:keep_stop])
     return Repair("".join(pieces), edits, left_alone)
 
 

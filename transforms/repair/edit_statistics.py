@@ -17,16 +17,17 @@ import numpy as np
 from respace import gaps
 from respace.gaps import Bits, Edit
 from respace.judgement import LeftAlone
+from transforms.repair.certainty import KEPT_LEAST, Certainty
+from transforms.repair.passages import marked_passage
 
 # Upper edges of the histogram of edits per 1,000 characters; a document without any edit is counted apart.
 HISTOGRAM_EDGES = (1, 2, 5, 10, 20, 50, 100)
 COUNTS = ("documents", "edited_documents", "bytes", "insertions", "deletions", "dead_letters")
+WORD_KINDS = ("merged", "split", "moved")
 KEPT_WORDS = 60
 KEPT_SAMPLES = 6
 _PRUNE_WORDS = 20_000
 _LONGEST_CHANGE = 40
-_CONTEXT = 90
-_PASSAGE = 320
 
 
 @dataclass
@@ -40,9 +41,20 @@ class EditStatistics:
     moved: Counter[str] = field(default_factory=Counter)
     samples: list[dict[str, Any]] = field(default_factory=list)
     left_alone: Counter[str] = field(default_factory=Counter)  # characters by reason
+    certainty: Certainty = field(default_factory=Certainty)
 
-    def add(self, shard: str, row: int, before: str | None, edits: Sequence[Edit], dead: bool) -> None:
-        """Counts one document."""
+    def add(
+        self,
+        shard: str,
+        row: int,
+        before: str | None,
+        edits: Sequence[Edit],
+        dead: bool,
+        left_alone: Sequence[LeftAlone] = (),
+    ) -> None:
+        """Counts one document, and the characters of it before which nothing was changed, by reason."""
+        for one in left_alone:
+            self.left_alone[one.reason] += one.stop - one.start
         before = before or ""
         insertions = sum(edit.kind == "insertion" for edit in edits)
         self.counts.update(
@@ -60,39 +72,44 @@ class EditStatistics:
         self.histogram[1 + int(np.searchsorted(HISTOGRAM_EDGES, per_1000))] += 1
         for kind, words in changed_words(before, edits):
             getattr(self, kind)[words] += 1
-        for words_of_kind in (self.merged, self.split, self.moved):
-            if len(words_of_kind) > _PRUNE_WORDS:
-                self._keep_most_frequent(words_of_kind, _PRUNE_WORDS // 2)
+        self._prune_words()
         self._maybe_keep_sample(shard, row, before, edits)
+        self.certainty.add(shard, row, before, edits, left_alone)
 
-    def add_left_alone(self, stretches: Sequence[LeftAlone]) -> None:
-        """Counts the characters before which nothing was changed, by reason."""
-        for one in stretches:
-            self.left_alone[one.reason] += one.stop - one.start
-
-    def to_json(self) -> dict[str, Any]:
-        """Without the counts, which a manifest holds by itself."""
+    def to_json(self, words: int = KEPT_WORDS) -> dict[str, Any]:
+        """Without the counts, which a manifest holds by itself; with so many words of each kind."""
         return {
             "histogram": self.histogram,
-            "merged": dict(_most_common(self.merged, KEPT_WORDS)),
-            "split": dict(_most_common(self.split, KEPT_WORDS)),
-            "moved": dict(_most_common(self.moved, KEPT_WORDS)),
+            **{kind: dict(_most_common(getattr(self, kind), words)) for kind in WORD_KINDS},
             "samples": self.samples,
             "left_alone": dict(_most_common(self.left_alone, len(self.left_alone))),
+            **self.certainty.to_json(),
         }
 
     @classmethod
-    def merge(cls, parts: Iterable[tuple[Mapping[str, int], Mapping[str, Any]]], samples: int) -> EditStatistics:
+    def merge(
+        cls,
+        parts: Iterable[tuple[Mapping[str, int], Mapping[str, Any]]],
+        samples: int = KEPT_SAMPLES,
+        least_certain: int = KEPT_LEAST,
+    ) -> EditStatistics:
         """Statistics of many shards from the counts and details of their manifests."""
         total = cls()
         for counts, details in parts:
             total.counts.update(counts)
             total.histogram = [a + b for a, b in zip(total.histogram, details["histogram"], strict=True)]
-            for kind in ("merged", "split", "moved"):
+            for kind in WORD_KINDS:
                 getattr(total, kind).update(details[kind])
+            total._prune_words()
             total.left_alone.update(details.get("left_alone", {}))
+            total.certainty.merge(details, least_certain)
             total.samples = sorted(total.samples + details["samples"], key=lambda sample: sample["rank"])[:samples]
         return total
+
+    def _prune_words(self) -> None:
+        for words_of_kind in (self.merged, self.split, self.moved):
+            if len(words_of_kind) > _PRUNE_WORDS:
+                self._keep_most_frequent(words_of_kind, _PRUNE_WORDS // 2)
 
     def _maybe_keep_sample(self, shard: str, row: int, before: str, edits: Sequence[Edit]) -> None:
         """Keeps the documents with the lowest hashes: a sample that is random, and the same in every run."""
@@ -135,31 +152,6 @@ def changed_words(before: str, edits: Sequence[Edit]) -> list[tuple[str, str]]:
 def _kind_of(old: Bits, new: Bits) -> str:
     inserted, deleted = bool(np.any(new & ~old)), bool(np.any(old & ~new))
     return "moved" if inserted and deleted else "split" if inserted else "merged"
-
-
-def marked_passage(before: str, edits: Sequence[Edit]) -> list[tuple[str, str]]:
-    """A passage around the first edits as (what, text): ``same``, ``inserted`` or ``deleted``.
-
-    >>> marked_passage("ab c", [Edit(1, "insertion"), Edit(2, "deletion")])
-    [('same', 'a'), ('inserted', ' '), ('same', 'b'), ('deleted', ' '), ('same', 'c')]
-    """
-    positions = np.flatnonzero(~gaps.is_space(gaps.code_points(before)))
-    first = int(positions[edits[0].gap])
-    start = max(0, first - _CONTEXT)
-    if start:
-        start = max(start, before.rfind(" ", start, first - _CONTEXT // 2) + 1)
-    stop = min(len(before), first + _PASSAGE)
-    passage: list[tuple[str, str]] = []
-    place = start
-    for edit in edits:
-        left, right = int(positions[edit.gap - 1]) + 1, int(positions[edit.gap])
-        if right >= stop:
-            break
-        passage.append(("same", before[place:left]))
-        passage.append(("inserted", " ") if edit.kind == "insertion" else ("deleted", before[left:right]))
-        place = right
-    passage.append(("same", before[place:stop]))
-    return passage
 
 
 def _most_common(words: Counter[str], number: int) -> list[tuple[str, int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from respace.storage.files import filesystem, is_local, join_url, remove
 from respace.storage.publish import publish
 from transforms.formats.sidecar import sidecar_url
-from transforms.shards.dead_letters import dead_letters_url
+from transforms.shards.dead_letters import DeadLetterWriter, dead_letters_url
 from transforms.shards.manifests import remove_manifest
 
 
@@ -42,20 +42,31 @@ class OutputFiles:
 
 
 class _Replaced(ExitStack):
-    """Local paths to write the target and the sidecar to. The shard counts as not done from here to its manifest."""
+    """Local paths to write the target and the sidecar to, and where dead letters go.
+
+    What was there before stays, manifest and all, until everything new is written and verified: a file that cannot be
+    read any more loses nothing. From then to its manifest the shard counts as not done.
+    """
 
     def __init__(self, files: OutputFiles):
         super().__init__()
         self._files = files
 
-    def __enter__(self) -> tuple[str, str | None]:  # type: ignore[override]
+    def __enter__(self) -> tuple[str, str | None, DeadLetterWriter]:  # type: ignore[override]
         files = self._files
-        remove_manifest(files.root, files.name)
-        remove(files.dead_letters)
-        if not files.has_sidecar:  # an earlier run may have left one, which would not fit
-            remove(files.sidecar)
         target = self.enter_context(publish(files.target))
-        return target, self.enter_context(publish(files.sidecar)) if files.has_sidecar else None
+        sidecar = self.enter_context(publish(files.sidecar)) if files.has_sidecar else None
+        letters = self.enter_context(DeadLetterWriter(files.dead_letters))
+        self.push(self._forget)  # the last that is entered is the first that is left
+        return target, sidecar, letters
+
+    def _forget(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            files = self._files
+            remove_manifest(files.root, files.name)
+            remove(files.dead_letters)
+            if not files.has_sidecar:  # an earlier run may have left one, which would not fit
+                remove(files.sidecar)
 
 
 def local_copy(url: str, folder: str) -> str:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from html import escape
 from typing import Any
+from urllib.parse import quote
+
+from transforms.shards.dead_letters import DEAD_LETTERS
 
 _SHOWN_SHARDS = 60
+_WORD = 40
+_DEAD_LETTERS = "dead-letters"
+_MARKS = {"inserted": "<ins>·</ins>", "deleted": "<del>·</del>"}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #e3e6ea; --paper: #ffffff; --back: #f5f6f8;
@@ -44,17 +51,35 @@ figcaption { color: var(--soft); font-size: 12px; margin-bottom: 4px; }
 ins, del { text-decoration: none; border-radius: 3px; padding: 1px 3px; font-family: ui-monospace, monospace; }
 ins { background: var(--ins-back); color: var(--ins); }
 del { background: var(--del-back); color: var(--del); text-decoration: line-through; }
+mark { background: none; color: inherit; border-bottom: 2px solid var(--accent); }
+a { color: var(--accent); }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 """
 
 
 def render_page(summary: Mapping[str, Any]) -> str:
     """The page. Whatever comes from the corpus is escaped."""
-    totals, run = summary["totals"], summary["this_run"]
+    totals, run, links = summary["totals"], summary["this_run"], not summary["is_sample"]
+    title = "Repaired spaces of a sample" if summary["is_sample"] else "Repaired spaces"
     body = [
-        "<h1>Repaired spaces</h1>",
-        f"<p>{escape(summary['output'])} · {escape(summary['made'])}</p>",
+        f"<h1>{title}</h1>",
+        f"<p>{escape(summary['output'])} · {_moment(summary['made'])}</p>",
         _tiles(totals, run),
+        _section(
+            "How sure the model was",
+            "Edits by the model's probability that the space should be as it is now.",
+            _bars((one["confidence"], one["edits"], "") for one in summary["confidence"]),
+        ),
+        _section(
+            "Least certain edits",
+            "What to look at first: if these are right, so are most others.",
+            _least_certain(summary["least_certain"], links),
+        ),
+        _section(
+            "Edits by kind of text",
+            "Where spaces were inserted and deleted. Text that is left alone is changed only on overwhelming evidence.",
+            _kinds(summary["kinds"]),
+        ),
         _section(
             "Edits per 1,000 characters",
             "How many documents needed how much repair.",
@@ -70,7 +95,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "A sample of passages",
             "Chosen at random, the same in every run: <ins>·</ins> a space was inserted, <del>·</del> one was deleted. "
             "Nothing else ever changes.",
-            "".join(map(_sample, summary["samples"])) or "<p>No document was changed.</p>",
+            "".join(_passage(sample, links) for sample in summary["samples"]) or "<p>No document was changed.</p>",
         ),
         _section(
             "Left alone",
@@ -78,7 +103,12 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "<code>--all_text</code> repairs also what is not English prose.",
             _bars((reason, number, "") for reason, number in summary.get("left_alone", [])),
         ),
-        _section("Dead letters", _dead_letter_text(totals["dead_letters"]), _dead_letters(summary["dead_letters"])),
+        _section(
+            "Dead letters",
+            _dead_letter_text(totals["dead_letters"]),
+            _dead_letters(summary["dead_letters"], links),
+            anchor=_DEAD_LETTERS,
+        ),
     ]
     if summary["unreadable"]:
         rows = [[escape(name), escape(message)] for name, message in summary["unreadable"].items()]
@@ -93,7 +123,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             )
         )
     body += [
-        _section("Throughput", _throughput_text(summary["shards"]), _shards(summary["shards"])),
+        _section("Throughput", _throughput_text(totals["files"]), _shards(summary["shards"])),
         _section("Settings", "What the output depends on.", _settings(summary["settings"])),
     ]
     return (
@@ -111,8 +141,8 @@ def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
         (f"{share:.1f} %", "of them were changed", False),
         (f"{totals['insertions']:,}", "spaces inserted", False),
         (f"{totals['deletions']:,}", "spaces deleted", False),
-        (f"{totals['dead_letters']:,}", "dead letters", totals["dead_letters"] > 0),
-        (f"{run['kilobytes_per_second']:,.0f} KB/s", f"last run, {run['seconds']:,.0f} s", False),
+        (_linked(f"{totals['dead_letters']:,}", f"#{_DEAD_LETTERS}"), "dead letters", totals["dead_letters"] > 0),
+        (f"{run['kilobytes_per_second']:,.0f} KB/s", f"last run, {_duration(run['seconds'])}", False),
     ]
     if totals["unreadable_files"]:
         tiles.append((f"{totals['unreadable_files']:,}", "unreadable files", True))
@@ -126,24 +156,56 @@ def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     )
 
 
-def _section(title: str, text: str, content: str) -> str:
+def _section(title: str, text: str, content: str, anchor: str = "") -> str:
     """``text`` may hold markup of our own; it never comes from the corpus."""
-    return f"<section><h2>{escape(title)}</h2><p>{text}</p>{content}</section>"
+    named = f' id="{anchor}"' if anchor else ""
+    return f"<section{named}><h2>{escape(title)}</h2><p>{text}</p>{content}</section>"
 
 
 def _bars(rows: Iterable[tuple[str, float, str]]) -> str:
-    """Horizontal bars: name, length, and what to write behind it (default: the length)."""
+    """Horizontal bars: name, length (nothing has no bar), and what to write behind it (default: the length)."""
     shown = list(rows)
     longest = max((value for _, value, _ in shown), default=0) or 1
+
+    def bar(value: float) -> str:
+        return f'<div class="bar" style="width:{100 * value / longest:.1f}%"></div>' if value else ""
+
     return (
         '<div class="rows">'
         + "".join(
-            f'<div class="name">{escape(name)}</div><div><div class="bar" style="width:{100 * value / longest:.1f}%">'
-            f'</div></div><div class="number">{escape(label) or format(value, ",")}</div>'
+            f'<div class="name">{escape(name)}</div><div>{bar(value)}</div>'
+            f'<div class="number">{escape(label) or format(value, ",")}</div>'
             for name, value, label in shown
         )
         + "</div>"
     )
+
+
+def _least_certain(edits: Sequence[Mapping[str, Any]], links: bool) -> str:
+    if not edits:
+        return "<p>No document was changed.</p>"
+    rows = [
+        [
+            _linked(_words_at(edit), f"#edit-{number}"),
+            escape(edit["kind"]),
+            f"{100 * edit['confidence']:.1f} %",
+        ]
+        for number, edit in enumerate(edits, start=1)
+    ]
+    passages = "".join(_passage(edit, links, f"edit-{number}") for number, edit in enumerate(edits, start=1))
+    return _table(["passage", "edit", "confidence"], rows, last_is_number=True) + passages
+
+
+def _words_at(edit: Mapping[str, Any]) -> str:
+    """The words on both sides of an edit."""
+    (_, before), (what, _), (_, after) = edit["passage"][edit["where"] - 1 : edit["where"] + 2]
+    left, right = before.split()[-1:], after.split()[:1]
+    return f"{escape(''.join(left)[-_WORD:])}{_MARKS[what]}{escape(''.join(right)[:_WORD])}"
+
+
+def _kinds(kinds: Sequence[Mapping[str, Any]]) -> str:
+    rows = [[escape(one["text"]), f"{one['insertions']:,}", f"{one['deletions']:,}"] for one in kinds]
+    return _table(["text", "inserted", "deleted"], rows) if rows else "<p>No document was changed.</p>"
 
 
 def _words(words: Mapping[str, Sequence[tuple[str, int]]]) -> str:
@@ -156,13 +218,49 @@ def _words(words: Mapping[str, Sequence[tuple[str, int]]]) -> str:
     return f'<div class="columns">{"".join(tables)}</div>'
 
 
-def _sample(sample: Mapping[str, Any]) -> str:
-    marks = {"inserted": "<ins>·</ins>", "deleted": "<del>·</del>"}
-    passage = "".join(marks.get(what) or escape(text) for what, text in sample["passage"])
+def _passage(shown: Mapping[str, Any], links: bool, anchor: str = "") -> str:
+    pieces = [_MARKS.get(what) or escape(text) for what, text in shown["passage"]]
+    if "where" in shown:
+        pieces[shown["where"]] = f"<mark>{pieces[shown['where']]}</mark>"
+    passage = "".join(pieces)
+    where = f"{_file(shown['shard'], shown['shard'], links)}, row {shown['row']:,}"
+    sure = f", gap {shown['gap']:,}: {100 * shown['confidence']:.1f} % sure" if "confidence" in shown else ""
     return (
-        f"<figure><figcaption>{escape(sample['shard'])}, row {sample['row']:,}</figcaption>"
+        f"<figure{f' id={anchor}' if anchor else ''}><figcaption>{where}{sure}</figcaption>"
         f'<blockquote class="passage">{passage}</blockquote></figure>'
     )
+
+
+def _file(name: str, shown: str, links: bool) -> str:
+    """A file of the output, which is beside the folder of the report."""
+    return _linked(escape(shown), f"../{quote(name)}") if links else escape(shown)
+
+
+def _linked(markup: str, target: str) -> str:
+    return f'<a href="{escape(target)}">{markup}</a>'
+
+
+def _moment(iso: str) -> str:
+    """
+    >>> _moment("2026-11-17T01:02:03+00:00")
+    '17 November 2026, 01:02 UTC'
+    """
+    moment = datetime.fromisoformat(iso)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(4.26), _duration(75), _duration(7300), _duration(200_000)
+    ('4.3 s', '1 min 15 s', '2 h 2 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"
 
 
 def _dead_letter_text(number: int) -> str:
@@ -171,12 +269,12 @@ def _dead_letter_text(number: int) -> str:
     return f"{number:,} documents could not be repaired. They are in the output as they were. The first of them:"
 
 
-def _dead_letters(letters: Sequence[Mapping[str, Any]]) -> str:
+def _dead_letters(letters: Sequence[Mapping[str, Any]], links: bool) -> str:
     if not letters:
         return ""
     rows = [
         [
-            f"{escape(letter['shard'])}, row {letter['row']:,}",
+            _file(f"{DEAD_LETTERS}/{letter['shard']}.parquet", f"{letter['shard']}, row {letter['row']:,}", links),
             escape(letter["id"] or ""),
             f"{escape(letter['stage'])}: {escape(letter['error'])}: {escape(letter['message'])}",
             f"<code>{escape(letter['text'])}</code>",
@@ -186,10 +284,10 @@ def _dead_letters(letters: Sequence[Mapping[str, Any]]) -> str:
     return _table(["where", "id", "reason", "text"], rows)
 
 
-def _throughput_text(shards: Sequence[Mapping[str, Any]]) -> str:
-    if len(shards) <= _SHOWN_SHARDS:
+def _throughput_text(files: int) -> str:
+    if files <= _SHOWN_SHARDS:
         return "Text per second of one process, file by file, with reading, writing and verifying."
-    return f"Text per second of one process, for the {_SHOWN_SHARDS} slowest of {len(shards):,} files."
+    return f"Text per second of one process, for the {_SHOWN_SHARDS} slowest of {files:,} files."
 
 
 def _shards(shards: Sequence[Mapping[str, Any]]) -> str:

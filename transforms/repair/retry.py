@@ -11,11 +11,11 @@ from typing import ClassVar
 from respace.storage.files import describe
 from transforms.formats.contract import Document, Outcome
 from transforms.formats.sidecar import patch_sidecar, sidecar_table
-from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics
+from transforms.repair.edit_statistics import EditStatistics
 from transforms.repair.outputs import local_copy
 from transforms.repair.work import CountedRepair, RepairShard, RepairWork
 from transforms.shards.contract import Fingerprint, ShardResult, fingerprint_of
-from transforms.shards.dead_letters import DeadLetterWriter, read_dead_letters
+from transforms.shards.dead_letters import read_dead_letters
 from transforms.shards.manifests import Manifest, changed_settings, read_manifest
 
 
@@ -49,7 +49,7 @@ class RetryWork:
         rows = frozenset(read_dead_letters(files.dead_letters)["row"].to_pylist())
         previous = describe(files.target, shard.name)
         retried = _Retried(rows, work.documents(shard))
-        with files.replaced() as (path, sidecar), DeadLetterWriter(files.dead_letters) as retried.repair.dead_letters:
+        with files.replaced() as (path, sidecar, retried.repair.dead_letters):
             form.patch(previous, path, retried)
             if sidecar is not None:
                 new = sidecar_table(retried.documents, retried.outcomes, work.formats, retried.model)
@@ -60,7 +60,7 @@ class RetryWork:
         return self._finish(shard, manifest, retried.repair.statistics, time.monotonic() - started)
 
     def _finish(self, shard: RepairShard, old: Manifest, new: EditStatistics, seconds: float) -> ShardResult:
-        merged = EditStatistics.merge([(old.counts, old.details), (new.counts, new.to_json())], samples=KEPT_SAMPLES)
+        merged = EditStatistics.merge([(old.counts, old.details), (new.counts, new.to_json())])
         # The documents that were tried again were counted as read before.
         merged.counts.update({name: -new.counts[name] for name in ("documents", "bytes")})
         merged.counts["dead_letters"] = new.counts["dead_letters"]

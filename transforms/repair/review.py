@@ -6,17 +6,24 @@ last line about an edit counts, so that a reviewer can change her mind by adding
 >>> review = parse_review(['{"shard": "a", "row": 0, "gap": 2, "kind": "deletion", "decision": "reject"}'])
 >>> [edit.gap for edit in apply_review([Edit(1, "insertion"), Edit(2, "deletion")], review.get(("a", 0), {}))]
 [1]
+
+Only rejections change an output. They are an input of the shard like its file: a shard whose rejections changed is done
+again, and all others are left as they are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from respace import gaps
 from respace.gaps import Edit
 from respace.storage.errors import UserError
 from respace.storage.files import read_bytes
+from transforms.formats.contract import Document, Outcome
 
 ACCEPT, REJECT = "accept", "reject"
 DECISIONS = (ACCEPT, REJECT)
@@ -25,6 +32,7 @@ _MEMBERS = {"shard": str, "row": int, "gap": int, "kind": str, "decision": str}
 EditKey = tuple[int, str]  # gap and kind
 Decisions = dict[EditKey, str]
 Review = dict[tuple[str, int], Decisions]  # by shard and row
+Rejected = Mapping[int, Decisions]  # of one shard, by row
 
 
 class BadReview(UserError):
@@ -82,3 +90,32 @@ def format_entry(entry: Mapping[str, object]) -> str:
 def apply_review(edits: Sequence[Edit], decisions: Mapping[EditKey, str]) -> list[Edit]:
     """The edits of one document without those that were rejected. What was not reviewed stays as it is."""
     return [edit for edit in edits if decisions.get((edit.gap, edit.kind)) != REJECT]
+
+
+def rejections(review: Review) -> dict[str, Rejected]:
+    """What was rejected, by shard."""
+    found: dict[str, dict[int, Decisions]] = {}
+    for (shard, row), decisions in review.items():
+        rejected = {key: decision for key, decision in decisions.items() if decision == REJECT}
+        if rejected:
+            found.setdefault(shard, {})[row] = rejected
+    return dict(found)
+
+
+def digest_of(rejected: Rejected) -> str:
+    """Names what was rejected in a shard, in whatever order it was said.
+
+    >>> digest_of({1: {(2, "deletion"): REJECT}, 0: {}}) == digest_of({0: {}, 1: {(2, "deletion"): REJECT}})
+    True
+    """
+    content = sorted((row, *key) for row, decisions in rejected.items() for key in decisions)
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def reviewed(document: Document, outcome: Outcome, decisions: Mapping[EditKey, str]) -> Outcome:
+    """The outcome of a document without the edits that were rejected."""
+    kept = apply_review(outcome.edits, decisions)
+    if document.text is None or len(kept) == len(outcome.edits):
+        return outcome
+    bits = gaps.apply_edits(gaps.split(document.text)[1], kept)
+    return replace(outcome, text=gaps.apply(document.text, bits), edits=kept)

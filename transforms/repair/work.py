@@ -12,8 +12,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 
 from respace.repairer import Repairer
@@ -23,13 +23,15 @@ from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome,
 from transforms.formats.registry import format_of
 from transforms.formats.sidecar import PROVENANCE, assemble_sidecars
 from transforms.repair.documents import DocumentRepair
-from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics
+from transforms.repair.edit_statistics import EditStatistics
 from transforms.repair.outputs import OutputFiles, local_copy
+from transforms.repair.review import Rejected, digest_of, reviewed
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult, fingerprint_of
 from transforms.shards.dead_letters import DEAD_LETTERS, DeadLetterWriter, copy_dead_letters
 from transforms.shards.manifests import (
     MANIFESTS,
+    REVIEW,
     Manifest,
     done_manifest,
     finish_shard,
@@ -38,6 +40,7 @@ from transforms.shards.manifests import (
 )
 
 PARTS = "_parts"
+REJECTED_EDITS = "rejected_edits"  # a count that only a reviewed shard has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,8 @@ class RepairShard:
         span: rows or bytes, see `transforms.formats.contract`.
         size: about how much text is in it.
         part: which part this is, counted from 0.
-        spans: those of all parts.
+        spans: those of all parts; none where nobody has looked at the file yet.
+        first_row: how many rows are before it, where its own are counted from 0 and a review needs to know.
     """
 
     file: InputFile
@@ -57,6 +61,7 @@ class RepairShard:
     size: int = 0
     part: int = 0
     spans: tuple[Range, ...] = ()
+    first_row: int = 0
 
     @property
     def is_part(self) -> bool:
@@ -115,6 +120,7 @@ class RepairWork:
         settings: what every output of the job depends on, beside its input.
         batch_characters: how much text to give to the model at once.
         run: identifies this run.
+        rejected: edits that people rejected, by file.
     """
 
     output: str
@@ -123,12 +129,16 @@ class RepairWork:
     settings: Fingerprint
     batch_characters: int
     run: str
+    rejected: Mapping[str, Rejected] = field(default_factory=dict)
 
-    rules: ClassVar[int] = 2
+    rules: ClassVar[int] = 3
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
         part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
-        return {**self.settings, **input_fingerprint(shard.file), **part}
+        taken_for = {"taken for": self.format(shard).title}
+        rejected = self.rejected.get(shard.file.name)
+        review = {REVIEW: digest_of(rejected)} if rejected else {}
+        return {**self.settings, **taken_for, **input_fingerprint(shard.file), **part, **review}
 
     def __call__(self, shard: RepairShard) -> ShardResult:
         if self._is_done(shard.whole):
@@ -137,14 +147,16 @@ class RepairWork:
             return self._repair(shard)
         on_parts = replace(self, output=join_url(self.output, PARTS))
         result = ShardResult(shard.name) if on_parts._is_done(shard) else on_parts._repair(shard)
-        if all(on_parts._is_done(part) for part in shard.parts()):
+        # From the last to the first: mostly the next one to ask is not done, and one question answers it.
+        if all(on_parts._is_done(part) for part in reversed(shard.parts())):
             self._assemble(shard.parts())
         return result
 
     def documents(self, shard: RepairShard) -> CountedRepair:
         """How the documents of a shard are repaired, and counted."""
         limit = self.formats.max_document_bytes
-        return CountedRepair(DocumentRepair(shared_repairer(self.model), shard.file.name, self.batch_characters, limit))
+        repair = DocumentRepair(shared_repairer(self.model), shard.file.name, self.batch_characters, limit)
+        return CountedRepair(repair, self.rejected.get(shard.file.name, {}), shard.first_row)
 
     def format(self, shard: RepairShard) -> ShardFormat:
         return format_of(shard.file.name, self.formats)
@@ -158,10 +170,11 @@ class RepairWork:
     def _repair(self, shard: RepairShard) -> ShardResult:
         started = time.monotonic()
         repair, form, files = self.documents(shard), self.format(shard), self.files(shard)
-        with files.replaced() as (path, sidecar), DeadLetterWriter(files.dead_letters) as repair.dead_letters:
-            rows = form.repair(shard.file, shard.span, path, sidecar, repair, repair.model)
+        span = shard.span if shard.spans else form.cut(shard.file, 1 << 62)[0].span
+        with files.replaced() as (path, sidecar, repair.dead_letters):
+            rows = form.repair(shard.file, span, path, sidecar, repair, repair.model)
             _reconcile(shard, read=rows, counted=repair.statistics.counts["documents"])
-            _reconcile(shard, read=rows, counted=form.verify(shard.file, shard.span, path))
+            _reconcile(shard, read=rows, counted=form.verify(shard.file, span, path))
         return self.finish(shard, repair.statistics, time.monotonic() - started)
 
     def _assemble(self, parts: Sequence[RepairShard]) -> None:
@@ -181,19 +194,18 @@ class RepairWork:
         known = [on_parts._manifest(part) for part in parts]
         files, part_files = self.files(whole), [on_parts.files(part) for part in parts]
         form = self.format(whole)
-        with files.replaced() as (path, sidecar), tempfile.TemporaryDirectory(prefix="respace-") as folder:
+        with files.replaced() as (path, sidecar, letters), tempfile.TemporaryDirectory(prefix="respace-") as folder:
             form.assemble(whole.file, [local_copy(one.target, folder) for one in part_files], path)
             if sidecar is not None:
                 assemble_sidecars(self.formats, [local_copy(one.sidecar, folder) for one in part_files], sidecar)
             rows = sum(manifest.counts["documents"] for manifest in known)
             _reconcile(whole, read=rows, counted=form.verify(whole.file, (parts[0].span[0], parts[-1].span[1]), path))
-            with DeadLetterWriter(files.dead_letters) as letters:
-                first_row = 0
-                for one, manifest in zip(part_files, known, strict=True):
-                    if manifest.counts["dead_letters"]:
-                        copy_dead_letters(one.dead_letters, letters, 0 if form.rows_are_absolute else first_row)
-                    first_row += manifest.counts["documents"]
-        merged = EditStatistics.merge(((one.counts, one.details) for one in known), samples=KEPT_SAMPLES)
+            first_row = 0
+            for one, manifest in zip(part_files, known, strict=True):
+                if manifest.counts["dead_letters"]:
+                    copy_dead_letters(one.dead_letters, letters, 0 if form.rows_are_absolute else first_row)
+                first_row += manifest.counts["documents"]
+        merged = EditStatistics.merge((one.counts, one.details) for one in known)
         return merged, sum(one.details["seconds"] for one in known)
 
     def _manifest(self, shard: RepairShard) -> Manifest:
@@ -213,32 +225,50 @@ class RepairWork:
 class CountedRepair:
     """Repairs the documents of one shard and keeps account of them."""
 
-    def __init__(self, repair: DocumentRepair):
-        self._repair = repair
+    def __init__(self, repair: DocumentRepair, rejected: Rejected, first_row: int):
+        self._repair, self._rejected, self._first_row = repair, rejected, first_row
         self.model = repair.repairer.method.identity
         self.statistics = EditStatistics()
         self.dead_letters: DeadLetterWriter | None = None
+        self._told = 0  # bytes of the batch at hand that were reported before it is done
 
     def __call__(self, documents: Sequence[Document]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for batch in self._repair.batches(documents):
             before = Counter(self.statistics.counts)
-            repaired = self._repair.repair(batch)
+            pairs = zip(batch, self._repair.repair(batch, self._tell), strict=True)
+            repaired = [self._reviewed(document, outcome) for document, outcome in pairs]
             for document, outcome in zip(batch, repaired, strict=True):
                 dead = outcome.dead_letter is not None
-                self.statistics.add(self._repair.shard, document.row, document.text, outcome.edits, dead)
-                self.statistics.add_left_alone(outcome.left_alone)
+                self.statistics.add(
+                    self._repair.shard, document.row, document.text, outcome.edits, dead, outcome.left_alone
+                )
             if self.dead_letters is not None:
                 self.dead_letters.write(out.dead_letter for out in repaired if out.dead_letter is not None)
             outcomes += repaired
             new = self.statistics.counts - before
             progress.report(
                 documents=new["documents"],
-                bytes=new["bytes"],
+                bytes=new["bytes"] - self._told,
                 edits=new["insertions"] + new["deletions"],
                 dead_letters=new["dead_letters"],
             )
+            self._told = 0
         return outcomes
+
+    def _reviewed(self, document: Document, outcome: Outcome) -> Outcome:
+        decisions = self._rejected.get(self._first_row + document.row)
+        if not decisions:
+            return outcome
+        kept = reviewed(document, outcome, decisions)
+        self.statistics.counts[REJECTED_EDITS] += len(outcome.edits) - len(kept.edits)
+        return kept
+
+    def _tell(self, piece: str) -> None:
+        """Progress within a huge document."""
+        size = len(piece.encode("utf-8", "surrogatepass"))
+        self._told += size
+        progress.report(bytes=size)
 
 
 def part_name(name: str, part: int, parts: int) -> str:

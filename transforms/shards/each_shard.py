@@ -9,6 +9,7 @@ What shards and work are, `transforms.shards.contract` says; `pipelines.job.stag
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,10 +20,11 @@ from apache_beam.metrics import Metrics
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
 
+from respace.storage.lock import Fence
 from transforms.shards import progress
 from transforms.shards.contract import Shard, ShardResult, ShardWork
 from transforms.shards.guard import GuardedWork, ShardFailure
-from transforms.shards.workers import WorkerPool
+from transforms.shards.workers import WorkerPool, thread_settings
 
 NAMESPACE = "respace"
 
@@ -36,26 +38,42 @@ class EachShard(beam.PTransform):
     Args:
         work: what to do with a shard.
         workers: local processes to use; 1 works in this process, which is right on every distributed runner.
+        threads: of TensorFlow in the process that works on a shard; None leaves that to it.
         stop_at_bad_file: start no more shards once one could not be read.
+        fence: see `GuardedWork`.
     """
 
-    def __init__(self, work: ShardWork[Any], *, workers: int = 1, stop_at_bad_file: bool = False) -> None:
+    def __init__(
+        self,
+        work: ShardWork[Any],
+        *,
+        workers: int = 1,
+        threads: int | None = None,
+        stop_at_bad_file: bool = False,
+        fence: Fence | None = None,
+    ) -> None:
         super().__init__()
-        self.work, self.workers, self.stop_at_bad_file = work, workers, stop_at_bad_file
+        self.fence = fence
+        self.work, self.workers, self.threads, self.stop_at_bad_file = work, workers, threads, stop_at_bad_file
 
     def expand(self, shards: beam.PCollection) -> beam.PCollection:
-        runner = _RunShards(GuardedWork(self.work), self.workers, self.stop_at_bad_file)
+        runner = _RunShards(GuardedWork(self.work, self.fence), self.workers, self.threads, self.stop_at_bad_file)
         # Without the reshuffle a runner may fuse all shards into the bundle of the Create.
         return shards | "Distribute" >> beam.Reshuffle() | "Work" >> beam.ParDo(runner)
 
 
 class _RunShards(beam.DoFn):
-    def __init__(self, work: GuardedWork, workers: int, stop_at_bad_file: bool):
-        self._work, self._workers, self._stop_at_bad_file = work, workers, stop_at_bad_file
+    def __init__(self, work: GuardedWork, workers: int, threads: int | None, stop_at_bad_file: bool):
+        self._work, self._workers, self._threads = work, workers, threads
+        self._stop_at_bad_file = stop_at_bad_file
         self._seconds = Metrics.distribution(NAMESPACE, "shard_milliseconds")
         self._pool: WorkerPool | None = None
         self._running: dict[Future[Any], Shard] = {}
         self._stopped = False
+
+    def setup(self) -> None:
+        if self._threads is not None:  # before the work imports TensorFlow
+            os.environ.update(thread_settings(self._threads))
 
     def process(self, shard: Shard) -> Iterator[Any]:
         if self._stopped:

@@ -16,7 +16,10 @@ from typing import Any
 from respace.repairer import CharactersChanged
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url, read_bytes, remove
-from respace.storage.publish import publish_bytes
+from respace.storage.listing import walk_files
+from respace.storage.lock import Fence
+from respace.storage.parallel import do_in_parallel, in_parallel
+from respace.storage.publish import checked_by, publish_bytes
 from transforms.shards.contract import Shard, ShardResult, ShardWork
 
 FAILED = "_failed"
@@ -41,11 +44,24 @@ class ShardFailure:
 
 @dataclass(frozen=True, slots=True)
 class GuardedWork:
-    """Work whose bad files are results: retrying them, as runners do with errors, would not help."""
+    """Work whose bad files are results: retrying them, as runners do with errors, would not help.
+
+    Args:
+        work: what to do with a shard.
+        fence: whether the run still owns its output, where workers may outlive it; nothing is published if not.
+    """
 
     work: ShardWork[Any]
+    fence: Fence | None = None
 
     def __call__(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
+        if self.fence is None:
+            return self._guarded(shard)
+        self.fence.check()
+        with checked_by(self.fence.check):
+            return self._guarded(shard)
+
+    def _guarded(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
         started = time.monotonic()
         try:
             result: ShardResult | ShardFailure = self.work(shard)
@@ -78,16 +94,17 @@ def failure_url(output: str, name: str) -> str:
 
 def read_failures(output: str, names: Iterable[str]) -> list[ShardFailure]:
     """The shards among these whose input could not be read."""
-    failures = []
-    for name in names:
-        try:
-            failures.append(ShardFailure(**json.loads(read_bytes(failure_url(output, name)))))
-        except FileNotFoundError:
-            continue
-    return failures
+    there = _noted(output)
+    found = in_parallel(lambda name: read_bytes(failure_url(output, name)), [name for name in names if name in there])
+    return [ShardFailure(**json.loads(content)) for content in found]
 
 
 def forget_failures(output: str, names: Iterable[str]) -> None:
     """Removes what an earlier run noted, before these shards are tried again."""
-    for name in names:
-        remove(failure_url(output, name))
+    there = _noted(output)
+    do_in_parallel(lambda name: remove(failure_url(output, name)), [name for name in names if name in there])
+
+
+def _noted(output: str) -> set[str]:
+    """The shards that have a note, from one listing."""
+    return {one.name.removesuffix(".json") for one in walk_files(join_url(output, FAILED))}

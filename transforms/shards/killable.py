@@ -103,17 +103,17 @@ class KillableFunction(Generic[Argument, Result]):
 def _serve(connection: Connection, function: Callable[[Any], Any], memory_bytes: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to handle
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    connection.send("ready")
-    while True:
-        try:
+    try:
+        connection.send("ready")
+        while True:
             argument = connection.recv()
-        except EOFError:  # the caller is gone
-            return
-        try:
-            answer: tuple[Exception | None, Any] = None, function(argument)
-        except Exception as error:  # it is the caller's, and raised there
-            answer = _picklable(error), None
-        connection.send(answer)
+            try:
+                answer: tuple[Exception | None, Any] = None, function(argument)
+            except Exception as error:  # it is the caller's, and raised there
+                answer = _picklable(error), None
+            connection.send(answer)
+    except (EOFError, ConnectionError):  # the caller is gone, perhaps killed: nobody to tell
+        return
 
 
 def _picklable(error: Exception) -> Exception:

@@ -8,8 +8,7 @@ says.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,12 +23,11 @@ from respace.storage.files import (
     join_url,
     read_bytes,
 )
+from respace.storage.parallel import in_parallel
 from respace.storage.publish import publish_bytes
 from transforms.shards.contract import AnyShard, Fingerprint, ShardResult, ShardWork, fingerprint_of
 
 MANIFESTS = "_manifest"
-# Object stores answer slowly, but many questions at once.
-_PARALLEL_READS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +62,7 @@ def manifest_url(output: str, name: str) -> str:
 
 
 INPUT_SIZE, INPUT_VERSION = "input size", "input version"
+REVIEW = "review"  # what people said of the output before: an input, too
 
 
 def input_fingerprint(file: InputFile) -> dict[str, str | int]:
@@ -130,12 +129,15 @@ def read_manifest(output: str, name: str) -> Manifest | None:
         raise UserError(f"{url} is not a manifest ({error}). Remove it to have this shard done again") from error
 
 
+def each_manifest(output: str, names: Iterable[str]) -> Iterator[Manifest]:
+    """The manifests that there are, one after the other."""
+    found = in_parallel(lambda name: read_manifest(output, name), names)
+    return (manifest for manifest in found if manifest is not None)
+
+
 def read_manifests(output: str, names: Iterable[str]) -> dict[str, Manifest]:
-    """The manifests that there are, by name."""
-    wanted = list(names)
-    with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-        found = pool.map(lambda name: read_manifest(output, name), wanted)
-        return {name: manifest for name, manifest in zip(wanted, found, strict=True) if manifest is not None}
+    """The manifests that there are, by name. Whoever has many shards wants `each_manifest`."""
+    return {manifest.name: manifest for manifest in each_manifest(output, names)}
 
 
 def changed_settings(was: Fingerprint, wanted: Fingerprint) -> list[str]:

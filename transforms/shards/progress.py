@@ -44,9 +44,11 @@ class ProgressLine:
         shards: how many there are to do.
         total_bytes: of all of them; the estimate of the time left needs it.
         stream: where to write; default: standard error.
+        listening: to the reports of this process; otherwise only to what `add` is told.
     """
 
-    def __init__(self, shards: int, total_bytes: int = 0, stream: TextIO | None = None):
+    def __init__(self, shards: int, total_bytes: int = 0, stream: TextIO | None = None, listening: bool = True):
+        self._listening = listening
         self._shards, self._total_bytes = shards, total_bytes
         self._stream = stream if stream is not None else sys.stderr
         self._terminal = self._stream.isatty()
@@ -57,7 +59,7 @@ class ProgressLine:
 
     def __enter__(self) -> ProgressLine:
         self._started = time.monotonic()
-        self._stop_listening = listen(self._add)
+        self._stop_listening = listen(self.add) if self._listening else lambda: None
         self._thread = threading.Thread(target=self._redraw, name="respace-progress", daemon=True)
         self._thread.start()
         return self
@@ -93,7 +95,7 @@ class ProgressLine:
             parts.append(_duration(seconds))
         return ", ".join(parts)
 
-    def _add(self, counts: dict[str, int]) -> None:
+    def add(self, counts: dict[str, int]) -> None:
         with self._lock:
             self.counts.update(counts)
 

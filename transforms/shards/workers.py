@@ -27,6 +27,12 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def thread_settings(threads: int) -> dict[str, str]:
+    """The environment of a process whose TensorFlow has so many threads; it is read when TensorFlow starts."""
+    names = ("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return {**dict.fromkeys(names, str(threads)), "TF_NUM_INTEROP_THREADS": "1"}
+
+
 class WorkerPool:
     """Runs ``work`` on shards in several processes.
 
@@ -39,9 +45,7 @@ class WorkerPool:
         context = multiprocessing.get_context("spawn")
         # A report is written at once, being small: no lock is needed, which a killed process would take with it.
         self._reports, self._reporter = context.Pipe(duplex=False)
-        threads = str(max(1, available_cores() // processes))
-        environment = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)
-        environment["TF_NUM_INTEROP_THREADS"] = "1"
+        environment = thread_settings(max(1, available_cores() // processes))
         # What TensorFlow says when it starts would break the progress line, once per process.
         environment["TF_CPP_MIN_LOG_LEVEL"] = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")
         self._executor = ProcessPoolExecutor(

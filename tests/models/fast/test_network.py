@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.fast import model as fast
+from models.fast import on_tensorflow, processor
 from models.fast.method import FastMethod, boost_near_errors
 from models.fast.model import FastModel, quantise_table
+from models.fast.on_tensorflow import TensorFlowNetwork
+from models.fast.processor import ProcessorNetwork
 from models.files import ModelError
 from respace import Repairer, gaps
 from respace.method import GivenSequence
@@ -19,17 +21,22 @@ def sequence(text: str) -> GivenSequence:
     return GivenSequence(gaps.code_points(characters), bits)
 
 
-def test_a_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_model()
+@pytest.fixture(params=[ProcessorNetwork, TensorFlowNetwork])
+def model(request: pytest.FixtureRequest) -> FastModel:
+    return FastModel(TINY, tiny_weights(), network=request.param(TINY, tiny_weights()))
+
+
+def test_a_cut_changes_nothing(model: FastModel, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sequence(TEXT)
-    monkeypatch.setattr(fast, "WINDOW", len(whole.bits))
+    for size in (on_tensorflow, "WINDOW"), (processor, "CHUNK"):
+        monkeypatch.setattr(*size, len(whole.bits))
     at_once = model.sequence_logits([whole])[0]
-    monkeypatch.setattr(fast, "WINDOW", 2 * TINY.context + 16)
+    for size in (on_tensorflow, "WINDOW"), (processor, "CHUNK"):
+        monkeypatch.setattr(*size, 2 * TINY.context + 16)
     np.testing.assert_allclose(model.sequence_logits([whole])[0], at_once, atol=1e-4)
 
 
-def test_neighbours_in_a_batch_change_nothing() -> None:
-    model = tiny_model()
+def test_neighbours_in_a_batch_change_nothing(model: FastModel) -> None:
     texts = ["a b", "one, two", TEXT[:100], "x", TEXT[:300]]
     together = model.sequence_logits([sequence(text) for text in texts])
     for text, logits in zip(texts, together, strict=True):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 from pipelines.job.options import (
     JobOptions,
     check_beam_arguments,
+    check_engine,
     job_parser,
     option,
     parse_options,
     pipeline_options,
 )
+from pipelines.job.remote import check_detach
 from pipelines.job.run import exit_code
 from respace.storage.errors import BadOption, UserError
 
@@ -106,6 +109,31 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         exit_code(failing(ZeroDivisionError()))
 
 
+def test_verbose_shows_where_an_error_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
+    def job() -> int:
+        raise UserError("a\x1b[31m\n.txt: not found")
+
+    assert exit_code(job) == 1
+    assert capsys.readouterr().err == "error: a\\x1b[31m\\n.txt: not found\n"  # one line, and no red
+    assert exit_code(job, verbose=True) == 1
+    shown = capsys.readouterr().err
+    assert "in job" in shown
+    assert shown.endswith("error: a\\x1b[31m\\n.txt: not found\n")
+
+
+@pytest.mark.parametrize(
+    ("runner", "message"),
+    [
+        ("PenguinRunner", "--runner PenguinRunner: no such runner. Expected one of .*FlinkRunner, "),
+        ("apache_beam.runners.direct.PenguinRunner", "apache_beam.runners.direct has no PenguinRunner"),
+        ("penguins.PenguinRunner", "No module named 'penguins'"),
+    ],
+)
+def test_runners_that_nobody_knows(runner: str, message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        check_beam_arguments(parse("--runner", runner))
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_is_no_stack_trace(capfd: pytest.CaptureFixture[str], number: signal.Signals, code: int) -> None:
     before = signal.getsignal(number)
@@ -160,3 +188,48 @@ def test_help_shows_how_the_job_is_called(capsys: pytest.CaptureFixture[str]) ->
     assert shown.startswith("usage: python -m pipelines.repair_corpus [-h]")
     assert "examples:\n    python -m pipelines.repair_corpus --input corpus/ --output repaired/\n" in shown
     assert "which runs the code" in " ".join(shown.split())
+
+
+def test_a_preset_and_what_the_user_gives_beside_it() -> None:
+    options = parse("--preset", "flink", "--parallelism=6", "--job_endpoint", "flink.example:1")
+    assert options.engine_arguments[0] == "--runner=FlinkRunner"
+    assert (options.runner, options.runs_locally, options.parallelism, options.threads) == ("FlinkRunner", False, 6, 1)
+    beam = pipeline_options(options).get_all_options()
+    assert (beam["job_endpoint"], beam["environment_type"]) == ("flink.example:1", "EXTERNAL")
+    assert parse("--preset", "flink", "--remote_workers", "9", "--worker_threads", "2").parallelism == 9
+    assert parse().threads is None
+
+
+def test_an_engine_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(BadOption, match=f"--job_endpoint 127.0.0.1:{port} cannot be reached .Connection refused"):
+        check_engine(parse("--preset", "portable", f"--job_endpoint=127.0.0.1:{port}"))
+    check_engine(parse("--preset", "portable", f"--job_endpoint=127.0.0.1:{port}", "--dry_run"))
+    check_engine(parse())
+
+
+def test_paths_of_this_machine(tmp_path: Path) -> None:
+    mine = str(tmp_path)
+    assert parse().local_paths() == [("input", "a"), ("output", "b")]
+    options = Options(input=("gs://b/in",), output="gs://b/out", text_column=mine)
+    assert options.local_paths() == [("text_column", mine)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--preset", "dask"], ["--preset", "prism"], ["--preset", "portable"]],
+    ids=["here", "dask", "prism", "workers here"],
+)
+def test_a_job_that_cannot_be_left(arguments: list[str]) -> None:
+    with pytest.raises(BadOption, match=r"--detach: a job of .* ends with this process"):
+        check_detach(parse("--detach", *arguments))
+    check_detach(parse("--detach", "--preset", "flink"))
+    check_detach(parse(*arguments))
+
+
+def test_credentials_in_a_url_are_not_repeated() -> None:
+    with pytest.raises(BadOption) as caught:
+        parse("--input", "ftp://me:secret@host/corpus")
+    assert str(caught.value).startswith("--input ftp://…@host/corpus: a URL with credentials would be in logs")
+    assert "secret" not in str(caught.value)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from respace.storage import lock as module
 from respace.storage.errors import UserError
-from respace.storage.lock import LOCK_NAME, run_lock
+from respace.storage.lock import LOCK_NAME, Fenced, held_lock, run_lock
+from respace.storage.processes import gone, this_process
+from respace.storage.publish import checked_by, publish_bytes
 
 
 def hold(output: Any, ready: Any) -> Any:
@@ -100,3 +103,87 @@ def test_a_write_that_fails_does_not_end_the_renewing(monkeypatch: pytest.Monkey
         while json.loads(store.cat_file(path))["renewed"] == first:
             assert time.monotonic() < deadline, "the lock was not renewed after a failed write"
     assert len(failures) == 3
+
+
+def hold_remote(address: str, ready: Any) -> None:
+    """Leaves the lock that a killed process would leave, in a file that the test puts into its own store."""
+    output = f"memory://{address}"
+    with run_lock(output):
+        content = fsspec.filesystem("memory").cat_file(f"/{address}/{LOCK_NAME}")
+        ready.send(content)
+        time.sleep(600)
+
+
+def test_a_process_that_is_provably_gone_does_not_hold_an_object_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.01)
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=hold_remote, args=("locked/killed", sender))
+    process.start()
+    assert receiver.poll(60)
+    store, output = fsspec.filesystem("memory"), "memory://locked/killed"
+    content = receiver.recv()
+    store.pipe_file(f"/locked/killed/{LOCK_NAME}", content)
+    with pytest.raises(UserError, match=f"process {process.pid} on "), run_lock(output):
+        pass
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    with run_lock(output):
+        assert json.loads(store.cat_file(f"/locked/killed/{LOCK_NAME}"))["process"] == os.getpid()
+    assert not store.exists(f"/locked/killed/{LOCK_NAME}")
+    elsewhere = {**json.loads(content), "machine": "another"}
+    store.pipe_file(f"/locked/killed/{LOCK_NAME}", json.dumps(elsewhere).encode())
+    with pytest.raises(UserError, match="on another machine frees it after 300 s"), run_lock(output):
+        pass
+    store.rm_file(f"/locked/killed/{LOCK_NAME}")
+
+
+def test_another_process_with_the_same_number_is_another_process() -> None:
+    held = {**this_process(), "owner": "an earlier one", "began": "1", "renewed": time.time()}
+    assert gone(held)
+    assert not gone({**held, "began": this_process()["began"]})
+    assert not gone({"owner": "of an earlier version", "renewed": time.time()})
+
+
+JOB = {"runner": "FlinkRunner", "id": "job_1", "endpoint": "localhost:8099"}
+
+
+@pytest.mark.parametrize("place", ["local", "store"])
+def test_a_lock_that_was_left_to_a_job(tmp_path: Path, place: str) -> None:
+    output = str(tmp_path) if place == "local" else "memory://locked/left"
+    with run_lock(output) as lock:
+        lock.note_job(JOB, kept=True)
+    with (
+        pytest.raises(UserError, match=r"a job that is still running .FlinkRunner, id job_1, endpoint localhost:8099."),
+        run_lock(output, is_over=lambda job: False),
+    ):
+        pass
+    with run_lock(output, is_over=lambda job: job == JOB) as lock:
+        assert lock.left_by == JOB
+        assert held_lock(output) is lock
+    assert held_lock(output) is None
+    with run_lock(output) as lock:
+        assert lock.left_by is None
+
+
+def test_a_run_that_was_killed_leaves_its_job(tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).write_text(json.dumps({"owner": "process 1 on a", "job": JOB}))
+    with pytest.raises(UserError, match="still running"), run_lock(str(tmp_path), is_over=lambda job: False):
+        pass
+    assert json.loads((tmp_path / LOCK_NAME).read_text())["job"] == JOB
+
+
+def test_what_outlives_its_run_cannot_publish(tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    with run_lock(output) as lock:
+        fence = lock.fence
+        lock.note_job(JOB)
+        lock.note_job(None)
+        with checked_by(fence.check):
+            publish_bytes(f"{output}/one", b"while it runs")
+    for after in (nullcontext(), run_lock(output)):  # nobody has the lock, or another run
+        with after, checked_by(fence.check), pytest.raises(Fenced, match="is no longer its own"):
+            publish_bytes(f"{output}/two", b"too late")
+    publish_bytes(f"{output}/three", b"by somebody else")
+    assert sorted(os.listdir(output)) == ["one", "three"]

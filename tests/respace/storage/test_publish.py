@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from respace.storage.errors import UserError
-from respace.storage.publish import TEMPORARY_SUFFIX, check_writable, publish, publish_bytes, remove_temporaries
+from respace.storage.publish import (
+    TEMPORARY_SUFFIX,
+    check_writable,
+    publish,
+    publish_bytes,
+    publish_table,
+    remove_temporaries,
+)
 
 
 def test_nothing_is_seen_before_the_end(tmp_path: Path) -> None:
@@ -96,3 +105,62 @@ def test_long_names_of_many_byte_characters_can_be_published(tmp_path: Path) -> 
     name = "漢" * 80 + ".txt"
     publish_bytes(str(tmp_path / name), b"x")
     assert os.listdir(tmp_path) == [name]
+
+
+def test_the_file_is_on_the_disk_before_its_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power failure a name must never lead to a file that is empty or half."""
+    happened: list[tuple[str, int]] = []
+    replace, fsync = os.replace, os.fsync
+
+    def replaced(old: str, new: str) -> None:
+        happened.append(("rename", os.stat(old).st_ino))
+        replace(old, new)
+
+    def flushed(handle: int) -> None:
+        happened.append(("flush", os.fstat(handle).st_ino))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "replace", replaced)
+    monkeypatch.setattr(os, "fsync", flushed)
+    publish_bytes(str(tmp_path / "file.txt"), b"new")
+    file, folder = (tmp_path / "file.txt").stat().st_ino, tmp_path.stat().st_ino
+    assert happened == [("flush", file), ("rename", file), ("flush", folder)]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_a_table_is_published_only_if_all_its_rows_can_be_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    table, target = pa.table({"n": pa.array(range(rows), pa.int64())}), str(tmp_path / "t.parquet")
+    publish_table(target, table, row_group_size=3)
+    assert pq.read_table(target)["n"].to_pylist() == list(range(rows))
+    os.remove(target)
+    write = pq.write_table
+    for wrong in (table.slice(0, rows - 1) if rows else None, pa.concat_tables([table, pa.table({"n": [1]})])):
+        if wrong is not None:
+            monkeypatch.setattr(pq, "write_table", lambda _, path, wrong=wrong, **options: write(wrong, path))
+            with pytest.raises(OSError, match=rf"{wrong.num_rows} rows written, {rows} expected"):
+                publish_table(target, table, row_group_size=3)
+            assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("arrived", [b"hell", b"hello!"])
+def test_an_upload_that_arrives_otherwise_is_an_error(monkeypatch: pytest.MonkeyPatch, arrived: bytes) -> None:
+    store = fsspec.filesystem("memory")
+    monkeypatch.setattr(type(store), "put_file", lambda self, local, path: self.pipe_file(path, arrived))
+    with pytest.raises(OSError, match=rf"{len(arrived)} bytes after uploading 5"):
+        publish_bytes("memory://uploaded/a.txt", b"hello")
+
+
+def test_only_temporaries_of_ours_are_removed(tmp_path: Path) -> None:
+    for name in (".hidden", f"visible{TEMPORARY_SUFFIX}"):
+        (tmp_path / name).write_text("somebody's")
+    assert remove_temporaries(str(tmp_path)) == 0
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_an_output_that_is_there_can_be_written(tmp_path: Path) -> None:
+    check_writable(str(tmp_path))
+    assert os.listdir(tmp_path) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -179,3 +180,19 @@ def test_head_of_what_is_no_dump() -> None:
         check_head(io.BytesIO(b"PAR1...."))
     with pytest.raises(BadDump, match="it is empty"):
         check_head(io.BytesIO(b""))
+
+
+@pytest.mark.parametrize("inside", [b"<page>" * 200_000, b"".join(b"<a%d/>" % number for number in range(200_000))])
+def test_pages_in_pages_and_a_host_of_elements_are_bounded(inside: bytes) -> None:
+    element = b"<page><title>T</title><id>1</id>" + inside + b"</page>"
+    tracemalloc.start()
+    try:
+        page = parse_page(element)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(element)
+    finally:
+        tracemalloc.stop()
+    if inside.startswith(b"<page>"):
+        assert isinstance(page, BadPage)
+        assert page.reason == "elements inside of each other, more than 16 levels deep"
+    else:
+        assert isinstance(page, Page)

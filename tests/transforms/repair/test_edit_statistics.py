@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from respace.gaps import Edit, edits, split
-from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics, changed_words, marked_passage
+from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics, changed_words
+from transforms.repair.passages import marked_passage, passage_around
 
 
 def changes(before: str, after: str) -> list[Edit]:
@@ -66,3 +67,12 @@ def test_a_passage_is_the_text_around_the_first_edits() -> None:
     assert passage[0][1].endswith("word of")
     assert len(passage[0][1]) < 120
     assert len(passage[2][1]) < 400
+
+
+def test_a_passage_around_any_edit_shows_all_that_are_in_it() -> None:
+    before = "start " * 40 + "ofthe a x ofthe"
+    chosen = [Edit(202, "insertion"), Edit(206, "deletion"), Edit(209, "insertion")]
+    passage, where = passage_around(before, chosen, 1)
+    assert [what for what, _ in passage] == ["same", "inserted", "same", "deleted", "same", "inserted", "same"]
+    assert passage[where] == ("deleted", " ")
+    assert "".join(text for what, text in passage if what != "inserted") in before

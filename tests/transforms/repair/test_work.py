@@ -13,6 +13,7 @@ from respace.storage.errors import UserError
 from tests.transforms.corpora import manifest, plan, repair, tree, work, write_parquet
 from transforms.repair import work as module
 from transforms.repair.work import RepairShard
+from transforms.shards import progress
 from transforms.shards.contract import ShardResult
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
 
@@ -190,3 +191,19 @@ def _file(name: str) -> Any:
     from respace.storage.files import InputFile
 
     return InputFile(url=name, name=name, size=1, version="")
+
+
+def test_progress_moves_within_a_long_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transforms.repair.documents.repair_in_segments.__defaults__", (2000, lambda piece: None))
+    text = "one ofthe others é " * 1000
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/long.txt").write_text(text)
+    reports: list[dict[str, int]] = []
+    stop = progress.listen(reports.append)
+    try:
+        repair(tmp_path / "in", work(tmp_path / "out"))
+    finally:
+        stop()
+    moved = [report["bytes"] for report in reports if "documents" not in report]
+    assert len(moved) == 10
+    assert sum(report.get("bytes", 0) for report in reports) == len(text.encode())

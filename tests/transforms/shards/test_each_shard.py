@@ -9,10 +9,12 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
+from respace.storage.lock import Fenced, run_lock
 from tests.transforms.shards.toy import Shard, Shout
 from transforms.shards.each_shard import EachShard
 from transforms.shards.guard import ShardFailure, forget_failures, read_failures
 from transforms.shards.progress import listen
+from transforms.shards.workers import thread_settings
 
 SHARDS = [Shard(f"s{number}", "hello") for number in range(8)]
 
@@ -80,3 +82,19 @@ def test_a_worker_process_that_dies_stops_the_rest(tmp_path: Path) -> None:
     assert failures[0].fatal
     assert "k: a worker process died" in failures[0].message
     assert len(failures) <= 3
+
+
+def test_threads_are_set_where_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in thread_settings(1):
+        monkeypatch.setenv(name, "of before")
+    run(SHARDS[:1], str(tmp_path), threads=3)
+    assert {name: os.environ[name] for name in thread_settings(3)} == thread_settings(3)
+    assert os.environ["TF_NUM_INTRAOP_THREADS"] == "3"
+
+
+def test_work_of_a_run_that_has_ended(tmp_path: Path) -> None:
+    with run_lock(str(tmp_path)) as lock:
+        run(SHARDS[:1], str(tmp_path), fence=lock.fence)
+    with pytest.raises((Fenced, RuntimeError), match="is no longer its own"):  # as it is, or as Beam tells it
+        run(SHARDS[1:2], str(tmp_path), fence=lock.fence)
+    assert os.listdir(tmp_path) == ["s0"]

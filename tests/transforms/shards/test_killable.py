@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import resource
+import signal
 import time
 
 import pytest
 
-from transforms.shards.killable import KillableFunction, Stopped
+from transforms.shards.killable import KillableFunction, Stopped, _serve
 
 
 def act(what: str) -> str:
@@ -58,3 +61,22 @@ def test_a_process_that_was_killed_between_two_calls_is_started_again() -> None:
         process.kill()
         process.join()
         assert function("b") == "B"
+
+
+@pytest.mark.parametrize("when", ["at the start", "during a call"])
+def test_a_caller_that_is_gone_is_no_stack_trace(when: str) -> None:
+    ours, theirs = multiprocessing.Pipe()
+
+    def leave(what: str) -> str:
+        ours.close()
+        return what
+
+    if when == "at the start":
+        ours.close()
+    else:
+        ours.send("a")
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        _serve(theirs, leave, resource.RLIM_INFINITY)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -11,7 +11,7 @@ from respace.storage.publish import publish_bytes
 from tests.transforms.shards.test_manifests import FINGERPRINT, finish
 from transforms.shards.contract import Fingerprint
 from transforms.shards.manifests import Manifest, input_fingerprint, read_manifest, write_manifest
-from transforms.shards.resume import forget_shard, known_shards, plan_resume
+from transforms.shards.resume import forget_shard, known_shards, plan_resume, renew_manifest
 
 
 def test_resume_skips_what_is_done_and_redoes_what_is_gone(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def later(path: str | Path) -> None:
 def test_only_the_time_of_an_input_changed(night: Night) -> None:
     later(night.source)
     assert night.plan() == {}
-    write_manifest(night.output, night.last.renewed["a"])
+    renew_manifest(night.output, "a", night.fingerprint(), night.last.renewed["a"])
     assert night.plan() == {}
     assert night.last.renewed == {}  # from now on its time is enough
 
@@ -132,7 +132,7 @@ def test_a_damaged_output_of_the_same_size(night: Night) -> None:
 def test_a_copied_output_is_whole(night: Night) -> None:
     later(f"{night.output}/a")
     assert night.plan() == {}
-    assert night.last.renewed["a"].versions == {"a": "1000000000.000000"}
+    assert night.last.renewed["a"] == {"a": "1000000000.000000"}
 
 
 def test_all_shards_that_were_ever_done(night: Night) -> None:
@@ -142,3 +142,44 @@ def test_all_shards_that_were_ever_done(night: Night) -> None:
     forget_shard(night.output, "folder/b")
     assert known_shards(night.output) == ["a"]
     assert not Path(night.output, "folder/b").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "more"), [(1, ""), (2, r" \(1 more shards differ, too\)"), (1003, r" \(1,002 more")]
+)
+def test_how_many_differ_is_told(tmp_path: Path, number: int, more: str) -> None:
+    names = [f"s{place:04}" for place in range(number)]
+    for name in names:
+        write_manifest(str(tmp_path), Manifest(name=name, fingerprint=FINGERPRINT, outputs={}))
+    with pytest.raises(UserError, match=rf"s0000 was written .* is now 'm'{more}"):
+        plan_resume(str(tmp_path), {name: {**FINGERPRINT, "model": "m"} for name in names})
+
+
+@pytest.mark.parametrize("content", [b"", b"give", b"given more"])
+def test_an_input_that_shrank_or_grew_at_the_same_time(night: Night, content: bytes) -> None:
+    times = os.stat(night.source)
+    night.source.write_bytes(content)
+    os.utime(night.source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert night.plan() == {"a": "its input has changed"}
+
+
+@pytest.mark.parametrize("content", [b"", b"mad", b"made more"])
+def test_an_output_that_shrank_or_grew_at_the_same_time(night: Night, content: bytes) -> None:
+    target = f"{night.output}/a"
+    times = os.stat(target)
+    Path(target).write_bytes(content)
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert night.plan() == {"a": "its manifest is there, but a is missing or was changed"}
+    assert night.last.damaged == ["a"]
+
+
+def test_digests_are_compared_for_being_the_same(night: Night) -> None:
+    """Whether the other one is greater or less."""
+    known = file_digest(str(night.source))
+    seen = set()
+    for number in range(20):
+        night.source.write_bytes(b"%05d" % number)
+        later(night.source)
+        seen.add(file_digest(str(night.source)) > known)
+        assert night.plan() == {"a": "its input has changed"}
+    assert seen == {True, False}

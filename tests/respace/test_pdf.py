@@ -9,9 +9,7 @@ import time
 import pytest
 
 from respace.latex.pdf_text import is_prose, paragraphs
-from respace.storage.errors import BadOption
-from tests.transforms.arxiv.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
-from transforms.arxiv.pdf import (
+from respace.pdf import (
     BACKENDS,
     PdfError,
     PdfLimits,
@@ -20,7 +18,9 @@ from transforms.arxiv.pdf import (
     choose_backend,
     extract_text,
 )
-from transforms.arxiv.pdf_process import OUT_OF_MEMORY
+from respace.pdf_process import OUT_OF_MEMORY
+from respace.storage.errors import BadOption
+from tests.respace.pdfs import make_encrypted_pdf, make_endless_pdf, make_pdf
 
 LINES = ["A line of the first paragraph, which is", "ended by this one.", "", "Another paragraph, F (R, T ) too."]
 
@@ -62,7 +62,7 @@ def test_an_endless_pdf_is_killed() -> None:
     with pytest.raises(PdfError, match=r"took more than 2 s|limit on its time"):
         extract_text(make_endless_pdf(), choose_backend(), PdfLimits(seconds=2))
     assert time.monotonic() - started < 20
-    assert not [name for name in _commands() if "transforms.arxiv.pdf" in name and str(os.getpid()) in name]
+    assert not [name for name in _commands() if "pdf_process" in name and str(os.getpid()) in name]
 
 
 def test_memory_is_limited() -> None:

@@ -1,11 +1,10 @@
 """The text of PDFs, by whatever extractor is there, in a process that can be killed.
 
 A PDF is a program; some never end, some fill the memory. So the extractor runs in a process of its own with limits on
-time, memory and output: `extract_text` starts ``python -m transforms.arxiv.pdf_process``, which sets its own limits
-and then becomes poppler's ``pdftotext``, or runs a library from PyPI where poppler is missing. Of those, pypdfium2 is
-a wheel without dependencies and six times as fast as pdfminer.six, which is pure Python but finds the paragraphs better
-(on 18 documents, of the prose paragraphs 61 % were found in their sources with poppler, 38 % with pdfium, 54 % with
-pdfminer).
+time, memory and output: `extract_text` starts ``pdf_process.py``, which sets its own limits and then becomes poppler's
+``pdftotext``, or runs a library from PyPI where poppler is missing. Of those, pypdfium2 is a wheel without dependencies
+and six times as fast as pdfminer.six, which is pure Python but finds the paragraphs better (on 18 documents, of the
+prose paragraphs 61 % were found in their sources with poppler, 38 % with pdfium, 54 % with pdfminer).
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from respace import pdf_process
+from respace.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 from respace.storage.errors import BadOption
-from transforms.arxiv.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
 _POPPLER_ERROR, _POPPLER_PASSWORD = 1, "Incorrect password"
@@ -82,7 +82,8 @@ def extract_text(pdf: bytes, backend: str, limits: PdfLimits | None = None) -> s
         path = os.path.join(folder, "paper.pdf")
         with open(path, "wb") as stream:
             stream.write(pdf)
-        command = [sys.executable, "-m", "transforms.arxiv.pdf_process", backend]
+        # As a script, not as a module: the package would be imported, and take memory that is the extractor's.
+        command = [sys.executable, "-P", pdf_process.__file__, backend]
         command += [str(limits.memory_bytes), str(limits.seconds), path]
         before = _children_seconds()
         output, errors, code = _run_limited(command, limits)
@@ -107,7 +108,6 @@ def _run_limited(command: list[str], limits: PdfLimits) -> tuple[bytes, bytes, i
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
     )
     assert process.stdout is not None
     assert process.stderr is not None

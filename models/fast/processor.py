@@ -1,0 +1,289 @@
+"""FAST's network on processors: matrix products of NumPy, and compiled loops for all that lies between them.
+
+The same numbers as `models.fast.network`, up to rounding, without TensorFlow and with less work:
+
+- Texts lie one after the other, with nothing between them for as far as a convolution reaches, so nothing is padded
+  and nothing is sorted. They pass in chunks that stay in the processor's cache.
+- A convolution over three places is one product with all three kernels side by side; the loop behind it adds what
+  belongs together. The table's scales are part of the kernels.
+- Where the exit is certain, the layers behind it are not computed; elsewhere only the places that the uncertain gaps
+  read are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from models.fast.inputs import Inputs
+from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
+from models.files import Weights
+from respace.gaps import Bits
+from respace.windows import windows
+
+# Characters that are computed at once.
+CHUNK = 1024
+# Logits of the exit as large as this are final.
+CERTAIN = 9.0
+
+
+class ProcessorNetwork:
+    """The network with its weights."""
+
+    def __init__(self, config: FastConfig, weights: Weights, certain: float = CERTAIN):
+        if config.normalised:
+            raise ValueError("this network normalises its layers: expected one that does not, or TensorFlow")
+        self.config, self.certain = config, certain
+        features = config.features
+        self._lengths = np.array([n for n, _ in features.ngrams], dtype=np.int64)
+        self._table = np.ascontiguousarray(weights["table"])
+        self._embeddings = weights["characters"].astype(np.float32)
+        scales = weights["table_scales"].astype(np.float32)
+        parts = [
+            (weights[f"ngram{n}/kernel"] * scales[column][None, :, None]).reshape(-1, config.hidden)
+            for column, (n, _) in enumerate(features.ngrams)
+        ]
+        # The word's part of the table is read three times: before the gap, behind it, and both.
+        columns = [*range(len(features.ngrams), len(features.ngrams) + len(features.straddles)), *[len(scales) - 1] * 3]
+        parts.append(weights["gap/kernel"] * scales[columns].reshape(-1, 1))
+        parts.append(weights["near/kernel"].reshape(-1, config.hidden))
+        self._front = np.concatenate(parts).astype(np.float32)
+        self._front_bias = weights["front/bias"].astype(np.float32)
+        kernels = [weights[f"layer{layer}/kernel"].astype(np.float32) for layer in range(len(config.dilations))]
+        before = config.exit_after or len(kernels)
+        self._side_by_side = [np.concatenate(list(kernel), axis=1) for kernel in kernels[:before]]
+        self._stacked = [kernel.reshape(-1, config.hidden) for kernel in kernels[before:]]
+        self._biases = [weights[f"layer{layer}/bias"].astype(np.float32) for layer in range(len(kernels))]
+        self._heads = {
+            head: tuple(
+                weights[f"{head}/{part}"].astype(np.float32) for part in ("dense", "dense_bias", "kernel", "bias")
+            )
+            for head in ("exit", "out")
+            if f"{head}/dense" in weights
+        }
+
+    @property
+    def apart(self) -> int:
+        """So many places must lie between two texts that one does not see the other."""
+        return max(self.config.dilations, default=1)
+
+    def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
+        """One logit for each place of texts that lie so far apart."""
+        size = len(inputs.characters)
+        out = np.zeros(size, dtype=np.float32)
+        halo = sum(self.config.dilations)
+        room = _Room(min(size, CHUNK + 2 * halo), len(self._front), self.config.hidden, self.config.dense)
+        for window in windows(size, CHUNK + 2 * halo, halo):
+            kept = slice(window.keep_start - window.start, window.keep_stop - window.start)
+            found = self._chunk(room, inputs, window.start, window.stop, kept)
+            out[window.keep_start : window.keep_stop] = found[kept]
+        out[inputs.characters == 0] = 0.0
+        return out
+
+    def _chunk(self, room: _Room, inputs: Inputs, start: int, stop: int, kept: slice) -> NDArray[np.float32]:
+        filled = inputs.characters[start:stop] > 0
+        x = self._read(room, inputs, start, filled)
+        for kernel, bias, dilation in zip(self._side_by_side, self._biases, self.config.dilations, strict=False):
+            _add_convolution(x, np.matmul(x, kernel, out=room.products[: len(x)]), bias, filled, dilation)
+        if not self._stacked:
+            return self._head("out", room, x)
+        logits = self._head("exit", room, x)
+        uncertain = np.zeros(len(filled), dtype=bool)
+        uncertain[kept] = (np.abs(logits[kept]) < self.certain) & filled[kept]
+        self._deepen(room, x, filled, uncertain, logits)
+        return logits
+
+    def _read(self, room: _Room, inputs: Inputs, start: int, filled: Bits) -> NDArray[np.float32]:
+        patches = room.patches[: len(filled)]
+        _patches(
+            inputs.characters,
+            inputs.bits,
+            inputs.evidence,
+            inputs.rows,
+            self._table,
+            self._embeddings,
+            self._lengths,
+            start,
+            patches,
+        )
+        x = np.matmul(patches, self._front, out=room.x[: len(filled)])
+        _add_bias(x, self._front_bias, filled)
+        return x
+
+    def _deepen(
+        self, room: _Room, x: NDArray[np.float32], filled: Bits, uncertain: Bits, logits: NDArray[np.float32]
+    ) -> None:
+        """The layers behind the exit, where uncertain gaps read them; changes ``x`` and the logits of those gaps."""
+        if not uncertain.any():
+            return
+        behind = range(self.config.exit_after, len(self.config.dilations))
+        needed, places = uncertain, []
+        for layer in reversed(behind):
+            places.append(np.flatnonzero(needed & filled))
+            needed = _reached(needed, self.config.dilations[layer])
+        for layer, kernel, chosen in zip(behind, self._stacked, reversed(places), strict=True):
+            around = room.products[: len(chosen)]
+            _gather(x, chosen, self.config.dilations[layer], around)
+            _add_rows(x, np.matmul(around, kernel, out=room.rows[: len(chosen)]), self._biases[layer], chosen)
+        last = np.flatnonzero(uncertain)
+        logits[last] = self._head("out", room, x[last])
+
+    def _head(self, head: str, room: _Room, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        dense, dense_bias, kernel, bias = self._heads[head]
+        out = np.empty(len(x), dtype=np.float32)
+        _last_layer(np.matmul(x, dense, out=room.hidden[: len(x)]), dense_bias, kernel[:, 0], bias[0], out)
+        return out
+
+
+class _Room:
+    """Where a chunk is computed; the next one takes the same place, which is in the cache by then."""
+
+    def __init__(self, places: int, inputs: int, channels: int, dense: int):
+        self.patches = np.empty((places, inputs), dtype=np.float32)
+        self.x = np.empty((places, channels), dtype=np.float32)
+        self.products = np.empty((places, 3 * channels), dtype=np.float32)
+        self.rows = np.empty((places, channels), dtype=np.float32)
+        self.hidden = np.empty((places, dense), dtype=np.float32)
+
+
+def _reached(needed: Bits, dilation: int) -> Bits:
+    """Places that a convolution reads to find the needed ones."""
+    out = needed.copy()
+    out[:-dilation] |= needed[dilation:]
+    out[dilation:] |= needed[:-dilation]
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _patches(
+    characters: Any,
+    bits: Any,
+    evidence: Any,
+    rows: Any,
+    table: Any,
+    embeddings: Any,
+    lengths: Any,
+    start: int,
+    out: Any,
+) -> None:
+    """What is read around each place from ``start`` on: n-grams of each length, what is around the gap and near."""
+    count, size = len(out), len(characters)
+    width, columns = table.shape[1], rows.shape[1]
+    longest = 0
+    for n in lengths:
+        longest = max(longest, n)
+    looked_up = np.zeros((count + longest, width), dtype=np.float32)
+    offset = 0
+    for column in range(len(lengths)):
+        n = lengths[column]
+        # The gap before place g reads the n-grams that start at g - n, …, g: those that touch it.
+        for place in range(count + n):
+            at = start + place - n
+            if at >= 0 and characters[at] > 0:
+                row = rows[at, column]
+                for i in range(width):
+                    looked_up[place, i] = table[row, i]
+            else:
+                for i in range(width):
+                    looked_up[place, i] = 0.0
+        _copy_stretches(looked_up, n + 1, out, offset)
+        offset += (n + 1) * width
+    for place in range(count):
+        for column in range(len(lengths), columns):
+            row = rows[start + place, column]
+            first = offset + (column - len(lengths)) * width
+            for i in range(width):
+                out[place, first + i] = table[row, i]
+    offset += (columns - len(lengths)) * width
+    letters, kinds = embeddings.shape[1], evidence.shape[1]
+    near_width = letters + 1 + kinds
+    near = np.zeros((count + 2 * NEAR, near_width), dtype=np.float32)
+    for place in range(count + 2 * NEAR):
+        at = start + place - NEAR
+        if 0 <= at < size and characters[at] > 0:
+            code = characters[at]
+            if code >= FREQUENT_CODES:
+                code = FREQUENT_CODES + code % (CHARACTER_ROWS - FREQUENT_CODES)
+            for i in range(letters):
+                near[place, i] = embeddings[code, i]
+            near[place, letters] = bits[at]
+            for i in range(kinds):
+                near[place, letters + 1 + i] = evidence[at, i]
+    _copy_stretches(near, 2 * NEAR + 1, out, offset)
+
+
+@numba.njit(cache=True, nogil=True)
+def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
+    """Puts so many neighbouring rows side by side, from each row on."""
+    flat, width = values.reshape(-1), values.shape[1]
+    size = length * width
+    for place in range(len(out)):
+        out[place, offset : offset + size] = flat[place * width : place * width + size]
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_bias(x: Any, bias: Any, filled: Any) -> None:
+    for at in range(len(x)):
+        if filled[at]:
+            for i in range(x.shape[1]):
+                x[at, i] += bias[i]
+        else:
+            for i in range(x.shape[1]):
+                x[at, i] = 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> None:
+    """Adds the rectified convolution to its input; ``y`` holds the products with its three kernels side by side."""
+    count, width = x.shape
+    zero = np.float32(0)
+    for at in range(count):
+        if not filled[at]:
+            continue
+        if dilation <= at < count - dilation:
+            left, here, right = y[at - dilation], y[at], y[at + dilation]
+            for i in range(width):
+                x[at, i] += max(zero, left[i] + here[width + i] + right[2 * width + i] + bias[i])
+        else:
+            for i in range(width):
+                value = y[at, width + i] + bias[i]
+                if at >= dilation:
+                    value += y[at - dilation, i]
+                if at + dilation < count:
+                    value += y[at + dilation, 2 * width + i]
+                x[at, i] += max(zero, value)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
+    """What a convolution reads at the chosen places, its three parts side by side."""
+    count, width = x.shape
+    for number in range(len(chosen)):
+        for part in range(3):
+            at = chosen[number] + (part - 1) * dilation
+            if 0 <= at < count:
+                out[number, part * width : (part + 1) * width] = x[at]
+            else:
+                out[number, part * width : (part + 1) * width] = 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
+    zero = np.float32(0)
+    for number in range(len(chosen)):
+        at = chosen[number]
+        for i in range(x.shape[1]):
+            x[at, i] += max(zero, y[number, i] + bias[i])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _last_layer(hidden: Any, bias: Any, kernel: Any, offset: float, out: Any) -> None:
+    zero = np.float32(0)
+    for at in range(len(hidden)):
+        total = zero
+        for i in range(hidden.shape[1]):
+            total += max(zero, hidden[at, i] + bias[i]) * kernel[i]
+        out[at] = total + offset

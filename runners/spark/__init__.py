@@ -1,0 +1,1 @@
+"""Spark on this machine: `python -m runners.spark` fetches and starts it on loopback."""

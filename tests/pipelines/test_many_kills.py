@@ -1,0 +1,65 @@
+"""SIGKILL again and again, with methods that are really used: nothing lost, nothing changed but spaces, no stack trace.
+
+``RESPACE_KILLS=100 pytest -m slow tests/pipelines/test_many_kills.py`` is the long form: so many for each method.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pipelines.test_repair_kill import _manifests
+from tests.transforms.corpora import tree, write_parquet
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = Path(__file__).parents[2] / "examples/corpus"
+KILLS = int(os.environ.get("RESPACE_KILLS", "5"))
+TEXT = "Thequick brown fox jum ps over the lazy dog, and nobody knowswhy."
+
+
+def write_corpus(folder: Path) -> None:
+    shutil.copytree(EXAMPLES, folder)
+    for number in range(6):
+        (folder / f"more{number}.txt").write_text(f"{number} {TEXT}\n" * 20)
+    texts = [f"{row} {TEXT}" for row in range(60)]
+    write_parquet(folder / "table.parquet", texts, row_group_size=20)
+    (folder / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (folder / "array.json").write_text(json.dumps([{"text": [text, "a"]} for text in texts], indent=1))
+    (folder / "table.csv").write_text("n,text\n" + "".join(f'{row},"{text}"\n' for row, text in enumerate(texts)))
+
+
+@pytest.mark.parametrize("model", ["dynamic_programming", "default"])
+def test_kills(tmp_path: Path, model: str) -> None:
+    write_corpus(tmp_path / "in")
+    folders = [str(tmp_path / name) for name in ("in", "undisturbed", "disturbed")]
+    command = [sys.executable, "-m", "tests.pipelines.kill_driver", *folders, str(KILLS), "11", model]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=None, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    # A process whose parent dies while it is started ends in Python's own code, with a stack; none of ours may.
+    assert not re.search(r'File ".*/(respace|models|transforms|pipelines)/', ended.stderr), ended.stderr
+    assert ended.stdout.count("killed ") == KILLS
+    left = [
+        name for name in tree(folders[2]) if "respace-tmp" in name or name.startswith(("_parts", "_run", "_failed"))
+    ]
+    assert left == []
+    expected, found = _manifests(folders[1]), _manifests(folders[2])
+    assert found.keys() == expected.keys()
+    for name in found:
+        assert found[name] == expected[name], name
+    for name, content in tree(folders[0]).items():
+        if name.endswith(".txt"):
+            assert "".join((tmp_path / "disturbed" / name).read_text().split()) == "".join(content.decode().split())
+    before, after = (
+        pq.read_table(tmp_path / place / "table.parquet")["text"].to_pylist() for place in ("in", "disturbed")
+    )
+    assert ["".join(text.split()) for text in after] == ["".join(text.split()) for text in before]
+    assert after != before
