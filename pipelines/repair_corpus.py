@@ -31,7 +31,7 @@ from transforms.repair.report import CORPUS, report_url, summarise, write_report
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
 from transforms.repair.sample import repair_sample
-from transforms.repair.work import PARTS, REJECTED_EDITS, ModelOptions, RepairShard, RepairWork
+from transforms.repair.work import PARTS, REJECTED_EDITS, ModelOptions, RepairShard, RepairWork, remove_left_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +128,8 @@ def job(options: RepairOptions) -> int:
             done = run_stage(options, stage, plan_retry(work, shards, options.limit))
         else:
             done = run_stage(options, repair_stage(options, work, shards, cut, found))
+            if not options.dry_run:
+                remove_left_parts(options.output, done.is_done)
         if options.dry_run and left_out:
             print_summary("not read", left_out_rows(left_out))
         if not options.dry_run:

@@ -119,6 +119,9 @@ class StageResult:
     def counts(self) -> Counter[str]:
         return total_counts(self.manifests)
 
+    def is_done(self, name: str) -> bool:
+        return name not in self.failed and (name in self.plan.resume.done or name in self.plan.pieces)
+
 
 @contextmanager
 def opened_output(options: JobOptions) -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,50 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pytest
 
 from respace.storage.lock import LOCK_NAME
+from tests.object_stores import gcs_store, s3_store
 from tests.pipelines.test_repair_kill import write_corpus
 from tests.transforms.corpora import RULES
 
-os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 pytestmark = pytest.mark.slow
 _MOST_SECONDS = 30
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture(params=["s3", "gs"])
 def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Any]]:
     """The protocol, and its file system on a server of this machine with the bucket ``corpus``."""
-    port = free_port()
-    if request.param == "s3":
-        pytest.importorskip("s3fs", reason="s3fs is not installed")
-        moto = pytest.importorskip("moto.server", reason="moto is not installed")
-        server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-        server.start()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        found = fsspec.filesystem("s3", skip_instance_cache=True)
-        found.mkdir("corpus")
-    else:
-        pytest.importorskip("gcsfs", reason="gcsfs is not installed")
-        emulator = pytest.importorskip("gcp_storage_emulator.server", reason="gcp-storage-emulator is not installed")
-        server = emulator.create_server("localhost", port, in_memory=True, default_bucket="corpus")
-        server.start()
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://localhost:{port}")
-        found = fsspec.filesystem("gs", token="anon", endpoint_url=f"http://localhost:{port}", skip_instance_cache=True)
-    yield request.param, found
-    server.stop()
+    with (s3_store if request.param == "s3" else gcs_store)(monkeypatch) as found:
+        yield request.param, found
 
 
 def start(protocol: str, output: str) -> subprocess.Popen[str]:

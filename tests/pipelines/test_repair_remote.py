@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,23 +13,14 @@ import fsspec
 import pyarrow.parquet as pq
 import pytest
 
+from tests.object_stores import gcs_store
 from tests.transforms.corpora import AFTER, BEFORE, RULES, write_parquet
-
-# Asks a server for more than the emulator is, and it is decided when gcsfs is imported.
-os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-pytest.importorskip("gcsfs", reason="gcsfs is not installed")
-emulator = pytest.importorskip("gcp_storage_emulator.server", reason="gcp-storage-emulator is not installed")
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[fsspec.AbstractFileSystem]:
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
-    server = emulator.create_server("localhost", port, in_memory=True, default_bucket="corpus")
-    server.start()
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://localhost:{port}")
-    yield fsspec.filesystem("gs", token="anon", endpoint_url=f"http://localhost:{port}", skip_instance_cache=True)
-    server.stop()
+    with gcs_store(monkeypatch) as found:
+        yield found
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:

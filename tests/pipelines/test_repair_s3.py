@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -13,39 +12,14 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from tests.object_stores import SECRET, s3_store
 from tests.transforms.corpora import BEFORE, RULES, tree, write_parquet
-
-pytest.importorskip("s3fs", reason="s3fs is not installed")
-moto = pytest.importorskip("moto.server", reason="moto is not installed")
-
-SECRET = "wJalrXUtnFEMI-secret"
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture
-def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> fsspec.AbstractFileSystem:
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }.items():
-        monkeypatch.setenv(name, value)
-    found = fsspec.filesystem("s3", skip_instance_cache=True)
-    if not found.exists("corpus"):
-        found.mkdir("corpus")
-    return found
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[fsspec.AbstractFileSystem]:
+    with s3_store(monkeypatch) as found:
+        yield found
 
 
 def run(*options: str, seconds: float = 600) -> subprocess.CompletedProcess[str]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import http.server
 import io
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
@@ -25,10 +23,9 @@ import fsspec
 import pytest
 
 from respace.storage.lock import LOCK_NAME
+from tests.object_stores import gcs_store
 
-os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 pytest.importorskip("google.cloud.dataflow", reason="Beam's client of Dataflow is not installed")
-emulator = pytest.importorskip("gcp_storage_emulator.server", reason="gcp-storage-emulator is not installed")
 
 pytestmark = pytest.mark.slow
 
@@ -90,15 +87,9 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[fsspec.AbstractFileSystem]:
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
-    server = emulator.create_server("localhost", port, in_memory=True, default_bucket="bucket")
-    server.start()
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://localhost:{port}")
-    store = fsspec.filesystem("gs", token="anon", endpoint_url=f"http://localhost:{port}", skip_instance_cache=True)
-    store.pipe_file("bucket/in/a.jsonl", b'{"text": "one ofthe others"}\n')
-    yield store
-    server.stop()
+    with gcs_store(monkeypatch, "bucket") as store:
+        store.pipe_file("bucket/in/a.jsonl", b'{"text": "one ofthe others"}\n')
+        yield store
 
 
 def start(service: Service, *options: str) -> subprocess.Popen[str]:

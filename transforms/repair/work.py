@@ -12,13 +12,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 
 from respace.repairer import Repairer
 from respace.storage.errors import UserError
 from respace.storage.files import InputFile, filesystem, is_local, join_url
+from respace.storage.listing import walk_files
 from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome, Range, ShardFormat
 from transforms.formats.registry import format_of
 from transforms.formats.sidecar import PROVENANCE, assemble_sidecars
@@ -295,6 +296,19 @@ def remove_parts(output: str, name: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 store.rm(path, recursive=True)
+
+
+def remove_left_parts(output: str, is_done: Callable[[str], bool]) -> None:
+    """Removes the parts of files that are done: a run that was killed while it removed them left some."""
+    left = set()
+    for file in walk_files(join_url(output, PARTS)):
+        name = file.name
+        for folder in (MANIFESTS, DEAD_LETTERS, PROVENANCE):
+            name = name.removeprefix(f"{folder}/")
+        left.add(name.rpartition("/")[0])  # as `part_name` and `OutputFiles` have it
+    for name in left:
+        if is_done(name):
+            remove_parts(output, name)
 
 
 def _reconcile(shard: RepairShard, *, read: int, counted: int) -> None:

@@ -108,6 +108,20 @@ def test_killed_between_the_last_part_and_the_whole(
 
 
 @pytest.mark.usefixtures("small_parts")
+def test_killed_while_parts_are_removed(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is done, so nobody works on it again; what is left of its parts goes at the end of the next run."""
+    job = work(tmp_path / "out", provenance=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "remove_parts", lambda output, name: None)
+        repair(source, job, workers=2)
+    left = sorted(tmp_path.glob("out/_parts/_manifest/*"))
+    assert [path.name for path in left] == ["a.parquet", "b.jsonl"]
+    module.remove_left_parts(job.output, ["b.jsonl"].__contains__)
+    assert not list(tmp_path.glob("out/_parts/**/b.jsonl"))
+    assert list(tmp_path.glob("out/_parts/_manifest/a.parquet/*.json"))
+
+
+@pytest.mark.usefixtures("small_parts")
 def test_two_that_put_the_same_file_together(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one finds the parts removed, and the file done."""
     job = work(tmp_path / "out")
