@@ -15,10 +15,17 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from models.files import ModelError, load_model, save_model, shipped_directory
+from models.files import ModelError, Weights, load_model, save_model, shipped_directory
 from models.lines import load_line_judge
 from models.tensorflow import import_tensorflow
 from respace.benchmarks import read_benchmarks
+
+
+def counted_weights(model: str) -> Weights:
+    """The language model of what `training.count_ngrams` wrote, or of a model that has one."""
+    from models.fast.language_model import PREFIX
+
+    return {name: weight for name, weight in load_model(model).weights.items() if name.startswith(PREFIX)}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,7 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--run_dir", required=True, type=Path, help="of training.train_fast; its model is taken")
     parser.add_argument("--config", required=True, help="of the run: where its text is, and its noise")
-    parser.add_argument("--language_model", help="model directory written by training.count_ngrams")
+    parser.add_argument(
+        "--language_model", help="model directory written by training.count_ngrams, or a shipped model that has one"
+    )
     parser.add_argument("--benchmarks", required=True, help="directory of benchmarks to fit the penalties on")
     parser.add_argument("--sequences", type=int, help="fit on the first so many of each")
     parser.add_argument("--rows", type=int, default=6000, help="unseen rows to fit the joint decision on")
@@ -44,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         files = load_model(str(options.run_dir / "model"))
-        counted = load_model(options.language_model).weights if options.language_model else {}
+        counted = counted_weights(options.language_model) if options.language_model else {}
         config = TrainConfig.read(options.config)
         benchmarks = read_benchmarks(options.benchmarks, options.sequences)
     except (OSError, ValueError, ModelError) as error:

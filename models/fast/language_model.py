@@ -31,7 +31,7 @@ NEUTRAL = 128  # a context that leaves as much as shorter ones would
 UNSEEN = 16.0  # the cost of a symbol that was never seen
 _TABLE_CODES = 0x3000
 BASE = GOLDEN
-_PREFIX = "language_model/"
+PREFIX = "language_model/"
 
 Symbols = NDArray[np.uint8]
 
@@ -59,7 +59,7 @@ class LanguageModel:
         Raises:
             ModelError: it has half of one.
         """
-        found = {name.removeprefix(_PREFIX): array for name, array in weights.items() if name.startswith(_PREFIX)}
+        found = {name.removeprefix(PREFIX): array for name, array in weights.items() if name.startswith(PREFIX)}
         if not found:
             return None
         wanted = {"alphabet", "fingerprints", "costs", "context_fingerprints", "context_costs"}
@@ -85,7 +85,7 @@ class LanguageModel:
 
     def to_weights(self) -> Weights:
         return {
-            f"{_PREFIX}{name}": getattr(self, name)
+            f"{PREFIX}{name}": getattr(self, name)
             for name in ("alphabet", "fingerprints", "costs", "context_fingerprints", "context_costs")
         }
 

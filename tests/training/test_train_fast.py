@@ -75,7 +75,8 @@ def test_a_grown_network_begins_as_the_one_it_grew_from() -> None:
 
 @pytest.mark.slow
 def test_the_command_trains_scores_and_writes_a_model(config: TrainConfig, tmp_path: Path) -> None:
-    settings = {"sources": [{"path": config.sources[0].path}], "network": TINY.to_json(), "windows": 8, "length": 96}
+    settings = {"sources": [{"path": config.sources[0].path}], "network": TINY.to_json(), "windows": 4, "length": 96}
+    settings["look_at"] = 2
     (tmp_path / "config.json").write_text(json.dumps(settings))
     benchmark = tmp_path / "benchmarks" / "Foxes"
     benchmark.mkdir(parents=True)

@@ -22,7 +22,8 @@ class TrainConfig:
     network: FastConfig = dataclasses.field(default_factory=FastConfig)
     recipe: Recipe = dataclasses.field(default_factory=Recipe.training)
     layout_share: float = 0.04
-    windows: int = 48
+    windows: int = 48  # of a step
+    look_at: int = 1  # so many are looked at for each that is trained on, see `training.fast.choice`
     length: int = 256
     seed: int = 1
     learning_rate: float = 1.5e-3
@@ -68,7 +69,7 @@ class TrainConfig:
             dictionary=dictionary,
             evidence_kinds=self.network.evidence_kinds,
             layout_share=self.layout_share,
-            windows=self.windows,
+            windows=self.windows * self.look_at,
             length=self.length,
             seed=self.seed,
             shards=shards,

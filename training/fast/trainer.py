@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from models.tensorflow import has_bfloat16
 from respace.storage.publish import publish
 from training.adam import Adam
 from training.data.stream import Batch
+from training.fast.choice import choose
 from training.fast.config import TrainConfig
 
 _ADAM = Adam(clip_norm=0.5, beta_2=0.99, epsilon=1e-8)
@@ -56,6 +58,9 @@ class FastTrainer:
             self.block = batch.block + 1
         if self.step % 100 == 0:
             self.accumulator.assign(self.accumulator * self.config.table_forgetting)
+        counts = batch.counts.astype(np.float32)
+        if self.config.look_at > 1:
+            batch, counts = self._chosen(batch, counts)
         rate *= self.planned_rate()
         warm = min(1.0, self.step / self.config.warmup_steps)
         return self._train(
@@ -64,11 +69,30 @@ class FastTrainer:
             tf.constant(batch.given.astype(np.float32)),
             tf.constant(batch.evidence),
             tf.constant(batch.true.astype(np.float32)),
-            tf.constant(batch.counts.astype(np.float32)),
+            tf.constant(counts),
             tf.constant(self.step, tf.float32),
             tf.constant(rate * warm * self.config.learning_rate, tf.float32),
             tf.constant(rate * self.config.table_learning_rate, tf.float32),
         )
+
+    def _chosen(self, batch: Batch, counts: NDArray[np.float32]) -> tuple[Batch, NDArray[np.float32]]:
+        """The windows that are worth a step, and how much their gaps count."""
+        given, true = batch.given.astype(np.float32), batch.true.astype(np.float32)
+        losses = self._look(batch.rows, batch.characters, given, batch.evidence, true, counts).numpy()
+        random = np.random.default_rng([self.config.seed, self.step])
+        chosen, weights = choose(losses, self.config.windows, random)
+        names = ("characters", "given", "true", "counts", "rows", "evidence")
+        return replace(batch, **{name: getattr(batch, name)[chosen] for name in names}), (
+            counts[chosen] * weights[:, None]
+        )
+
+    @tf.function(jit_compile=True)
+    def _look(self, rows, characters, given, evidence, true, counts):  # type: ignore[no-untyped-def]
+        """The loss of each window at the exit; the layers behind it are not computed."""
+        looked_up = tf.gather(self.table, rows)
+        first, *_ = logits(self.config.network, self.dense, looked_up, characters, given, evidence)
+        losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=true, logits=first)
+        return tf.reduce_sum(losses * counts, -1)
 
     def planned_rate(self) -> float:
         """The share of the learning rate that the plan leaves at this point."""
