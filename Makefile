@@ -24,13 +24,13 @@ test: lint
 	$(RUN) pytest -m "not slow and not engine" -n auto --dist loadfile
 
 slow-test: $(VENV)/installed-dev
-	$(RUN) pytest -m slow
+	$(RUN) pytest -m slow --durations=15
 
 # Jobs on Flink, Spark, Dask and Beam's own engines. Flink, Spark and Prism are fetched first, into $RESPACE_ENGINES or
 # the user's cache; what cannot be fetched is skipped, with the reason.
 engine-test: $(VENV)/installed-dev
 	$(RUN) runners.fetch
-	$(VENV)/bin/python scripts/only_loopback.py $(RUN) pytest -m engine -rs
+	$(VENV)/bin/python scripts/only_loopback.py $(RUN) pytest -m engine -rs --durations=15
 
 lint: $(VENV)/installed-dev
 	$(RUN) ruff check .

@@ -30,7 +30,7 @@ def write_corpus(folder: Path, rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "kills"), [(30, 10), pytest.param(600, 10, marks=pytest.mark.slow)], ids=["small", "large"]
+    ("rows", "kills"), [(30, 10), pytest.param(200, 10, marks=pytest.mark.slow)], ids=["small", "large"]
 )
 def test_ten_kills(tmp_path: Path, rows: int, kills: int) -> None:
     write_corpus(tmp_path / "in", rows)

@@ -40,7 +40,11 @@ def config(tmp_path: Path, texts: list[str]) -> TrainConfig:
     return TrainConfig(sources=(source,), network=TINY, windows=8, length=96, warmup_steps=5)
 
 
-def test_it_learns_and_goes_on_where_it_stopped(config: TrainConfig, texts: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("look_at", [1, 3])
+def test_it_learns_and_goes_on_where_it_stopped(
+    config: TrainConfig, texts: list[str], tmp_path: Path, look_at: int
+) -> None:
+    config = replace(config, look_at=look_at)
     table = count_table(TINY_FEATURES, TINY.row_width, texts)
     stream = list(islice(batches(config.stream(TINY_DICTIONARY)), 60))
     straight = FastTrainer(config, table, TINY_DICTIONARY)
