@@ -24,7 +24,7 @@ test: lint
 	$(RUN) pytest -m "not slow and not engine" -n auto --dist loadfile
 
 slow-test: $(VENV)/installed-dev
-	$(RUN) pytest -m slow --durations=15
+	$(RUN) pytest -m slow -n auto --dist loadfile --durations=15
 
 # Jobs on Flink, Spark, Dask and Beam's own engines. Flink, Spark and Prism are fetched first, into $RESPACE_ENGINES or
 # the user's cache; what cannot be fetched is skipped, with the reason.

@@ -195,6 +195,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--manifests", action="store_true", help="write all manifests, and measure a first run")
     parser.add_argument("--folder", metavar="DIRECTORY", help="where to make the files (default: a temporary one)")
     options, job = parser.parse_known_args(argv)
+    if options.folder:
+        Path(options.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="respace-planning-", dir=options.folder) as folder:
         root, slow = Path(folder), "slow://" if options.milliseconds else ""
         print(f"{options.shards:,} shards{'':20}{'seconds':>17}{'CPU s':>10}{'MB':>10}", end="")
