@@ -126,6 +126,16 @@ class EditStatistics:
         words.update(kept)
 
 
+def with_rows_from(first_row: int, details: Mapping[str, Any]) -> dict[str, Any]:
+    """Details of a part whose rows were counted from its beginning, with those of the whole file."""
+    moved = {
+        name: [{**one, "row": first_row + one["row"]} for one in details[name]]
+        for name in ("samples", "least_certain")
+        if name in details
+    }
+    return {**details, **moved}
+
+
 def changed_words(before: str, edits: Sequence[Edit]) -> list[tuple[str, str]]:
     """The stretches between unchanged spaces in which something changed, before and after, and what kind it was.
 

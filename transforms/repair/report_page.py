@@ -57,9 +57,14 @@ code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 """
 
 
-def render_page(summary: Mapping[str, Any]) -> str:
-    """The page. Whatever comes from the corpus is escaped."""
-    totals, run, links = summary["totals"], summary["this_run"], not summary["is_sample"]
+def render_page(summary: Mapping[str, Any], *, links: bool = True) -> str:
+    """The page. Whatever comes from the corpus is escaped.
+
+    Args:
+        summary: what it says.
+        links: whether it lies in the output, so that it can lead to the files there. That of a sample has none.
+    """
+    totals, run, links = summary["totals"], summary["this_run"], links and not summary["is_sample"]
     title = "Repaired spaces of a sample" if summary["is_sample"] else "Repaired spaces"
     body = [
         f"<h1>{title}</h1>",
@@ -132,6 +137,16 @@ def render_page(summary: Mapping[str, Any]) -> str:
         f"<title>Respace: repair report</title><style>{_STYLE}</style></head>\n"
         f"<body><main>{''.join(body)}</main></body></html>\n"
     )
+
+
+def linked_files(summary: Mapping[str, Any]) -> set[str]:
+    """The files of the output that the page leads to."""
+    passages = [*summary["least_certain"], *summary["samples"]]
+    return {one["shard"] for one in passages} | {_letters_of(one["shard"]) for one in summary["dead_letters"]}
+
+
+def _letters_of(shard: str) -> str:
+    return f"{DEAD_LETTERS}/{shard}.parquet"
 
 
 def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
@@ -274,7 +289,7 @@ def _dead_letters(letters: Sequence[Mapping[str, Any]], links: bool) -> str:
         return ""
     rows = [
         [
-            _file(f"{DEAD_LETTERS}/{letter['shard']}.parquet", f"{letter['shard']}, row {letter['row']:,}", links),
+            _file(_letters_of(letter["shard"]), f"{letter['shard']}, row {letter['row']:,}", links),
             escape(letter["id"] or ""),
             f"{escape(letter['stage'])}: {escape(letter['error'])}: {escape(letter['message'])}",
             f"<code>{escape(letter['text'])}</code>",

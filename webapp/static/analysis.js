@@ -227,6 +227,7 @@ async function start() {
   readLink();
   index = await (await fetch("data/index.json")).json();
   if (index.static) document.querySelectorAll(".live").forEach((one) => one.remove());
+  if (index.report) document.querySelector("nav").append(element("a", { href: index.report }, "Corpus"));
   if (!index.benchmarks.length) { byId("message").textContent = "No benchmarks were given. Start the application with --benchmarks DIRECTORY."; return; }
   for (const name of FIELDS) {
     byId(name).addEventListener(name === "text" ? "input" : "change", () => {

@@ -24,12 +24,13 @@ function card(edit) {
 }
 
 async function start() {
-  const { summary, edits } = await ask("api/corpus");
+  const { summary, edits, notes } = await ask("api/corpus");
   byId("message").textContent = `${summary.output} · ${summary.made}`;
   byId("report").hidden = false;
   const rows = Object.entries(summary.totals).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name.replaceAll("_", " ")), element("td", {}, value.toLocaleString("en"))));
   byId("totals").append(element("table", {}, element("tbody", {}, ...rows)));
-  byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known: the corpus was repaired without --provenance, or nothing was changed.")]));
+  byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known.")]));
+  byId("notes").append(...notes.map((one) => element("p", { class: "error" }, one)));
   const letters = summary.dead_letters.map((one) => element("li", {}, `${one.shard}, row ${one.row}: ${one.error}: ${one.message}`));
   byId("letters").append(letters.length ? element("ul", {}, ...letters) : element("p", { class: "quiet" }, "none"));
 }
