@@ -167,6 +167,16 @@ def _shown(shard: str, row: int, text: str, edits: Sequence[KeptEdit]) -> Iterat
             "gap": edit.gap,
             "kind": edit.kind,
             "confidence": round(edit.confidence, 4),
-            "before": text[max(0, before - _CONTEXT) : before],
-            "after": text[after : after + _CONTEXT],
+            "before": _end_of(text[max(0, before - 2 * _CONTEXT) : before]),
+            "after": _beginning_of(text[after : after + 2 * _CONTEXT]),
         }
+
+
+def _end_of(text: str) -> str:
+    """The last words of a text."""
+    return text if len(text) <= _CONTEXT else "…" + text[-_CONTEXT:].split(maxsplit=1)[-1]
+
+
+def _beginning_of(text: str) -> str:
+    """The first words of a text."""
+    return text if len(text) <= _CONTEXT else text[:_CONTEXT].rsplit(maxsplit=1)[0] + "…"

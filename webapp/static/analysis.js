@@ -142,7 +142,7 @@ function article(row, place) {
     let plain = "";
     for (let gap = from; gap < to; gap++) {
       const mark = found && found.get(gap);
-      if (mark) { if (plain) pieces.push(plain); plain = ""; pieces.push(element("span", { class: `mark ${mark.sort}`, title: mark.words, role: "img", "aria-label": mark.words }, mark.sign)); }
+      if (mark) { if (plain) pieces.push(plain); plain = ""; pieces.push(element("span", { class: `mark ${mark.sort}`, title: mark.words, role: "img", "aria-label": mark.words }, element("small", {}, mark.sign))); }
       else if (wide(gap)) plain += bits[gap] ? "  " : "··";
       plain += row.given.characters[gap];
     }
