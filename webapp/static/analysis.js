@@ -213,7 +213,7 @@ async function show() {
     scores();
     draw();
     if (place >= 0) byId(`sequence-${state.selected}`).scrollIntoView({ block: "center" });
-  } catch (error) { byId("message").textContent = error.message; byId("message").className = "error"; }
+  } catch (error) { tell(error); }
 }
 
 function readLink() {
@@ -249,4 +249,4 @@ async function start() {
   });
   await show();
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);

@@ -33,6 +33,11 @@ function sign(kind, more = "") {
   return element("span", { class: `mark ${kind === "insertion" ? "tp" : "fn"}`, title: words, role: "img", "aria-label": words }, kind === "insertion" ? "␣" : "⁀");
 }
 
+function tell(error) {
+  byId("message").textContent = error.message;
+  byId("message").className = "error";
+}
+
 async function ask(address, options) {
   const response = await fetch(address, options);
   const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));

@@ -29,7 +29,7 @@ async function start() {
   const { summary, edits, notes } = await ask("api/corpus");
   const made = new Date(summary.made), when = isNaN(made) ? summary.made : made.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) + " UTC";
   byId("message").textContent = `${summary.output} · ${when}`;
-  byId("report").hidden = false;
+  byId("content").hidden = false;
   const rows = Object.entries(summary.totals).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, TOTALS[name] || name.replaceAll("_", " ")), element("td", {}, value.toLocaleString("en"))));
   byId("totals").append(element("table", {}, element("tbody", {}, ...rows)));
   byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known.")]));
@@ -37,4 +37,4 @@ async function start() {
   const letters = summary.dead_letters.map((one) => element("li", {}, `${one.shard}, row ${one.row}: ${one.error}: ${one.message}`, element("div", { class: "result" }, one.text)));
   byId("letters").append(letters.length ? element("ul", {}, ...letters) : element("p", { class: "quiet" }, "none"));
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);

@@ -58,7 +58,7 @@ async function repair() {
     byId("message").textContent = `${answer.edits.length} ${answer.edits.length === 1 ? "edit" : "edits"} by ${wanted.method}`;
     byId("message").title = answer.identity;
   } catch (error) {
-    if (mine === turn) { byId("message").textContent = error.message; byId("message").className = "error"; }
+    if (mine === turn) { tell(error); }
   }
 }
 
@@ -72,7 +72,7 @@ async function open(file) {
     byId("message").textContent = `Reading ${file.name}…`;
     byId("input").value = isPdf ? (await ask("api/pdf", { method: "POST", body: file })).text : await file.text();
     repair();
-  } catch (error) { byId("message").textContent = error.message; byId("message").className = "error"; }
+  } catch (error) { tell(error); }
 }
 
 async function start() {
@@ -94,4 +94,4 @@ async function start() {
   });
   repair();
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);
