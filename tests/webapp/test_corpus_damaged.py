@@ -117,6 +117,15 @@ def test_the_exported_report_leads_nowhere_else(made: Path, tmp_path: Path) -> N
     assert {link[1:] for link in page.links} <= page.ids
 
 
+def test_the_exported_analysis_leads_to_the_report(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev" / "Wiki").mkdir(parents=True)
+    for name in ("corrupt.txt", "correct.txt"):
+        (tmp_path / "dev" / "Wiki" / name).write_text("the cat\n")
+    site = tmp_path / "site"
+    assert webapp(["--benchmarks", str(tmp_path / "dev"), "--corpus", str(made), "--export", str(site)]) == 0
+    assert (site / json.loads((site / "data" / "index.json").read_text())["report"]).exists()
+
+
 @pytest.mark.parametrize(
     "name",
     ["b.txt/../../in/b.txt", "../in/b.txt", "%2e%2e/in/b.txt", "..%2fin%2fb.txt", "_manifest/a.csv.json", "_provenance",

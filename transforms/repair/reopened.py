@@ -73,8 +73,8 @@ def written_format(name: str, manifest: Manifest) -> ShardFormat:
     plain = name.lower().removesuffix(compression_of(name))
     suffix = os.path.splitext(plain)[1]
     options = FormatOptions(
-        text_column=str(made_of.get(TEXT_COLUMN)),
-        text_unit=str(made_of.get(TEXT_UNIT)),
+        text_column=str(made_of.get(TEXT_COLUMN, "text")),
+        text_unit=str(made_of.get(TEXT_UNIT, "document")),
         text_suffixes=() if suffix in SUFFIXES else (suffix,),  # what is no other format was read as text
         provenance=True,
         refuse_repaired=False,

@@ -228,7 +228,10 @@ async function start() {
   index = await (await fetch("data/index.json")).json();
   if (index.static) document.querySelectorAll(".live").forEach((one) => one.remove());
   if (index.report) document.querySelector("nav").append(element("a", { href: index.report }, "Corpus"));
-  if (!index.benchmarks.length) { byId("message").textContent = "No benchmarks were given. Start the application with --benchmarks DIRECTORY."; return; }
+  if (!index.benchmarks.length) {
+    document.querySelectorAll("main > :not(#message)").forEach((one) => one.remove());
+    throw new Error("No benchmarks were given. Start the application with --benchmarks DIRECTORY.");
+  }
   for (const name of FIELDS) {
     byId(name).addEventListener(name === "text" ? "input" : "change", () => {
       state[name] = byId(name).value; state.page = 0; state.selected = -1;
