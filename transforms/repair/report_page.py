@@ -17,6 +17,7 @@ _SHOWN_SHARDS = 60
 _WORD = 40
 _DEAD_LETTERS = "dead-letters"
 _WHY = {**REASONS, NOT_PROSE: "code, tables, formulas, other languages: the model was trained on prose"}
+_DONE = {"insertion": "inserted", "deletion": "deleted"}
 _MARKS = {"inserted": "<ins>·</ins>", "deleted": "<del>·</del>"}
 
 _STYLE = """
@@ -214,13 +215,13 @@ def _least_certain(edits: Sequence[Mapping[str, Any]], links: bool) -> str:
     rows = [
         [
             _linked(_words_at(edit), f"#edit-{number}"),
-            escape(edit["kind"]),
+            escape(_DONE.get(edit["kind"], edit["kind"])),
             f"{100 * edit['confidence']:.1f} %",
         ]
         for number, edit in enumerate(edits, start=1)
     ]
     passages = "".join(_passage(edit, links, f"edit-{number}") for number, edit in enumerate(edits, start=1))
-    return _table(["passage", "edit", "confidence"], rows, ["", "short", "number"]) + passages
+    return _table(["passage", "space", "confidence"], rows, ["", "short", "number"]) + passages
 
 
 def _words_at(edit: Mapping[str, Any]) -> str:
