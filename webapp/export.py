@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from respace.storage.errors import UserError
 from respace.storage.files import join_url
 from respace.storage.publish import check_writable, publish_bytes
 from transforms.repair.report_page import render_page
@@ -20,12 +21,22 @@ def export(catalogue: Catalogue, corpus: Corpus | None, output: str) -> int:
     check_writable(output)
     files: dict[str, bytes] = {}
     if corpus is not None:
-        files[_REPORT] = render_page(corpus.summary(), links=False).encode("utf-8", "replace")
+        files[_REPORT] = _report(corpus)
     if catalogue.texts or corpus is None:
         files |= _analysis(catalogue, _REPORT if corpus is not None else None)
     for name, content in files.items():
         publish_bytes(join_url(output, name), content)
     return len(files)
+
+
+def _report(corpus: Corpus) -> bytes:
+    try:
+        return render_page(corpus.summary(), links=False).encode("utf-8", "replace")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(
+            f"{corpus.root}: its report was written by another version, or is damaged ({error!r}). "
+            "Remove _report and run the same repair_corpus again"
+        ) from error
 
 
 def _analysis(catalogue: Catalogue, report: str | None) -> dict[str, bytes]:

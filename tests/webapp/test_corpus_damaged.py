@@ -117,6 +117,18 @@ def test_the_exported_report_leads_nowhere_else(made: Path, tmp_path: Path) -> N
     assert {link[1:] for link in page.links} <= page.ids
 
 
+def test_a_report_of_another_version_is_not_exported(
+    output: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = json.loads((output / "_report" / "summary.json").read_text())
+    del summary["confidence"]
+    (output / "_report" / "summary.json").write_text(json.dumps(summary))
+    assert webapp(["--corpus", str(output), "--export", str(tmp_path / "site")]) == 1
+    assert (
+        "its report was written by another version, or is damaged (KeyError('confidence'))" in capsys.readouterr().err
+    )
+
+
 def test_the_exported_analysis_leads_to_the_report(made: Path, tmp_path: Path) -> None:
     (tmp_path / "dev" / "Wiki").mkdir(parents=True)
     for name in ("corrupt.txt", "correct.txt"):
