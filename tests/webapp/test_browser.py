@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +49,13 @@ def repair_command(root: Path) -> list[str]:
     return [*command, "--max_error_fraction", "1"]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    root = tmp_path_factory.mktemp("browser")
-    write_benchmark(root / "dev")
-    (root / "in").mkdir()
-    (root / "in" / "a.jsonl").write_text(json.dumps({"text": "Thealgo rithm isfast."}) + "\n")
-    long_name = "a_name_of_a_file_that_is_as_long_as_names_of_files_sometimes_are_100%41.csv"
-    (root / "in" / long_name).write_text('id,text\n1,"Wede scribe a newmethod <b>bold</b>, and its resu lts"\n2,a,b\n')
-    subprocess.run(repair_command(root), check=True, capture_output=True)
+@contextmanager
+def running(*options: str) -> Iterator[str]:
+    """The address of an application that is answering."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "webapp", "--port", str(port), "--benchmarks", str(root / "dev")]
-    process = subprocess.Popen([*command, "--corpus", str(root / "out"), "--methods", "fast,do_nothing"])
+    process = subprocess.Popen([sys.executable, "-m", "webapp", "--port", str(port), *options])
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
@@ -71,10 +65,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
             except OSError:
                 assert process.poll() is None
                 time.sleep(0.2)
-        yield address, root
+        yield address
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    root = tmp_path_factory.mktemp("browser")
+    write_benchmark(root / "dev")
+    (root / "in").mkdir()
+    (root / "in" / "a.jsonl").write_text(json.dumps({"text": "Thealgo rithm isfast."}) + "\n")
+    long_name = "a_name_of_a_file_that_is_as_long_as_names_of_files_sometimes_are_100%41.csv"
+    (root / "in" / long_name).write_text('id,text\n1,"Wede scribe a newmethod <b>bold</b>, and its resu lts"\n2,a,b\n')
+    subprocess.run(repair_command(root), check=True, capture_output=True)
+    shown = ["--benchmarks", str(root / "dev"), "--corpus", str(root / "out"), "--methods", "fast,do_nothing"]
+    with running(*shown) as address:
+        yield address, root
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +226,18 @@ def test_a_corpus_is_reviewed_and_the_review_applied(page: Any, server: tuple[st
     )
     after = (server[1] / "out" / "a.jsonl").read_text()
     assert len(json.loads(after)["respace_edits"]) == len(json.loads(before)["respace_edits"]) - 1
+
+
+def test_nothing_to_show(browser: Any) -> None:
+    with running("--methods", "do_nothing") as address:
+        page = browser.new_page()
+        page.goto(f"{address}/")
+        expect(page.locator("#message")).to_contain_text("Start the application with --benchmarks DIRECTORY")
+        expect(page.locator("main select")).to_have_count(0)
+        page.goto(f"{address}/corpus.html")
+        expect(page.locator("#message")).to_contain_text("Start the application with --corpus DIRECTORY")
+        expect(page.locator("h2").first).to_be_hidden()
+        page.close()
 
 
 def test_every_link_of_the_report(page: Any, server: tuple[str, Path]) -> None:
