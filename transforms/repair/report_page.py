@@ -63,6 +63,8 @@ ins { background: var(--ins-back); color: var(--ins); }
 del { background: var(--del-back); color: var(--del); text-decoration: line-through; }
 mark { background: none; color: inherit; border-bottom: 2px solid var(--accent); }
 a { color: var(--accent); }
+small { color: var(--soft); font-size: 13px; margin-left: 4px; }
+p code { white-space: nowrap; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 """
 
@@ -344,8 +346,8 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 
 def _left_alone(reasons: Sequence[tuple[str, int]]) -> str:
-    rows = [[escape(what), escape(_WHY.get(what, "")), f"{number:,}"] for what, number in reasons]
-    return _table(["what", "why", "characters"], rows, ["", "", "number"]) if rows else "<p>Nothing.</p>"
+    rows = [[f"{escape(what)} <small>{escape(_WHY.get(what, ''))}</small>", f"{number:,}"] for what, number in reasons]
+    return _table(["text", "characters"], rows, ["", "number"]) if rows else "<p>Nothing.</p>"
 
 
 def _number(number: int, what: str) -> str:
