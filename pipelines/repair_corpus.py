@@ -31,7 +31,16 @@ from transforms.repair.report import CORPUS, report_url, summarise, write_report
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
 from transforms.repair.sample import repair_sample
-from transforms.repair.work import PARTS, REJECTED_EDITS, ModelOptions, RepairShard, RepairWork, remove_left_parts
+from transforms.repair.work import (
+    PARTS,
+    REJECTED_EDITS,
+    TEXT_COLUMN,
+    TEXT_UNIT,
+    ModelOptions,
+    RepairShard,
+    RepairWork,
+    remove_left_parts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,8 +231,8 @@ def repair_work(options: RepairOptions) -> RepairWork:
         formats=formats,
         settings={
             "model": identity,
-            "text column": options.text_column,
-            "text unit": options.text_unit,
+            TEXT_COLUMN: options.text_column,
+            TEXT_UNIT: options.text_unit,
             "join hyphenated": options.join_hyphenated,
             "all text": options.all_text,
             "judge of lines": judge_identity(),

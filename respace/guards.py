@@ -209,6 +209,7 @@ NEIGHBOURS = {
     SCRIPT: "the models know Latin letters alone",
     WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
 }
+REASONS = {**{kind.name: kind.reason for kind in PATTERNS}, **NEIGHBOURS}
 # Guarded gaps hold the number of their kind, counted from 1; 0 is a gap that is free.
 KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}

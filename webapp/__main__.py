@@ -30,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     found.add_argument("--port", type=int, default=8000, help="default: 8000")
     found.add_argument("--waiting", type=int, default=16, metavar="N", help="requests that may wait (default: 16)")
-    found.add_argument("--export", metavar="DIRECTORY", help="write the error analysis as files, and end")
+    found.add_argument(
+        "--export", metavar="DIRECTORY", help="write the error analysis and the report of the corpus as files, and end"
+    )
     return found
 
 
@@ -62,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
     catalogue = Catalogue.find(options.benchmarks, options.predictions, options.sequences)
     for line in catalogue.left_out:
         print(f"left out: {line}", file=sys.stderr)
-    if options.export:
-        print(f"{export(catalogue, options.export)} files in {options.export}")
-        return 0
     corpus = Corpus(options.corpus, options.review) if options.corpus else None
+    if options.export:
+        print(f"files in {options.export}: {export(catalogue, corpus, options.export)}")
+        return 0
     service = RepairService(_methods(options.methods))
     settings = Settings(catalogue=catalogue, corpus=corpus, service=service, limits=Limits(waiting=options.waiting))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

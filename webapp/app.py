@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from respace.storage.errors import UserError
+from respace.storage.errors import BadFile, UserError
+from respace.storage.files import InputFile, open_input, read_bytes
 from webapp.bounded import BoundedQueue, Busy, TooSlow
 from webapp.catalogue import Catalogue
-from webapp.corpus import Corpus
+from webapp.corpus import PAGE, Corpus
 from webapp.openapi import openapi
 from webapp.repair_service import BadRequest, RepairRequest, RepairService
 
@@ -43,6 +46,7 @@ _HEADERS = {
 }
 # The report of a repair is one page with its style in it, and no script.
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_NO_CORPUS = "no corpus was opened. Start the application with --corpus DIRECTORY"
 _BODY_SECONDS = 20
 
 
@@ -88,7 +92,7 @@ def make_app(settings: Settings) -> Starlette:
         Route("/api/openapi.json", handlers.openapi),
         Route("/api/corpus", handlers.corpus),
         Route("/api/corpus/review", handlers.review, methods=["POST"]),
-        Route("/corpus/report", handlers.report),
+        Route("/corpus/{name:path}", handlers.corpus_file),
         Route("/data/index.json", handlers.index),
         Route("/data/{benchmark}/{file:path}", handlers.data),
         Route("/{name}", handlers.static),
@@ -152,26 +156,42 @@ class _Handlers:
     async def corpus(self, request: Request) -> Response:
         corpus = self.settings.corpus
         if corpus is None:
-            return _error(404, "no corpus was opened. Start the application with --corpus DIRECTORY")
+            return _error(404, _NO_CORPUS)
+
+        def content() -> dict[str, Any]:
+            return {"summary": corpus.summary(), "edits": corpus.edits(), "notes": corpus.notes()}
+
         try:
-            return await self._in_turn(lambda: {"summary": corpus.summary(), "edits": corpus.edits()})
+            return await self._in_turn(content, "The corpus is still being read: reload the page in a minute")
         except FileNotFoundError:
             return _error(404, "the corpus is not there any more. Run pipelines.repair_corpus again")
 
-    async def report(self, request: Request) -> Response:
-        corpus = self.settings.corpus
+    async def corpus_file(self, request: Request) -> Response:
+        """The report, and the files that it leads to, at the same places to each other as on the disk."""
+        corpus, name = self.settings.corpus, request.path_params["name"]
         if corpus is None:
-            return _error(404, "no corpus was opened. Start the application with --corpus DIRECTORY")
+            return _error(404, _NO_CORPUS)
         try:
-            page = corpus.page()
+            file = corpus.linked(name)
         except FileNotFoundError:
             return _error(404, "the corpus has no report any more. Run pipelines.repair_corpus again")
-        return _respond(page, "text/html", {"content-security-policy": _REPORT_POLICY})
+        except BadFile as error:
+            return _error(404, str(error))
+        except UserError as error:
+            return _error(503, str(error))
+        if file is None:
+            return _error(404, "the report does not lead to such a file")
+        if name == PAGE:
+            return _respond(read_bytes(file.url), "text/html", {"content-security-policy": _REPORT_POLICY})
+        # Whatever it is, it is kept and not shown: what is in a corpus may be a page with a script.
+        saved = f"attachment; filename*=UTF-8''{quote(os.path.basename(name), safe='')}"
+        headers = {**_HEADERS, "content-disposition": saved, "content-length": str(file.size)}
+        return StreamingResponse(_pieces(file), media_type="application/octet-stream", headers=headers)
 
     async def review(self, request: Request) -> Response:
         corpus = self.settings.corpus
         if corpus is None:
-            return _error(404, "no corpus was opened. Start the application with --corpus DIRECTORY")
+            return _error(404, _NO_CORPUS)
         # A page of another site can post a form without asking, but not this type.
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             return _error(415, "expected content-type: application/json")
@@ -189,17 +209,25 @@ class _Handlers:
 
         return await self._in_turn(decide)
 
-    async def _in_turn(self, action: Callable[[], dict[str, Any]]) -> Response:
+    async def _in_turn(
+        self, action: Callable[[], dict[str, Any]], advice: str = "Send less text at a time"
+    ) -> Response:
         try:
             return _json(await self.queue.run(action))
         except Busy:
             return _error(429, "too many requests are waiting. Try again in a second", {"retry-after": "1"})
         except TooSlow:
-            return _error(504, f"no answer within {self.limits.seconds:g} s. Send less text at a time")
+            return _error(504, f"no answer within {self.limits.seconds:g} s. {advice}")
         except ValueError as error:  # BadRequest, PdfError, entries of a review
             return _error(400, str(error))
         except UserError as error:  # nothing that the visitor could do: no PDF reader, a review file that was edited
             return _error(503, str(error))
+
+
+def _pieces(file: InputFile) -> Iterator[bytes]:
+    with open_input(file) as stream:
+        while piece := stream.read(1 << 18):
+            yield piece
 
 
 async def _body(request: Request, most: int) -> bytes | Response:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from respace.version import VERSION
-from transforms.repair.review import DECISIONS, KINDS
+from transforms.formats.provenance import KINDS
+from transforms.repair.review import DECISIONS
 
 
 def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
@@ -103,8 +104,8 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                     "responses": {
                         **{code: answers[code] for code in ("429", "504")},
                         "404": _answer("no corpus was opened", error),
-                        "503": _answer("the review file cannot be understood", error),
-                        "200": _answer("report and edits", _object(summary="object", edits="array")),
+                        "503": _answer("the report or the review file cannot be understood", error),
+                        "200": _answer("report and edits", _object(summary="object", edits="array", notes="array")),
                     },
                 }
             },

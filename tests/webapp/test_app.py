@@ -115,7 +115,8 @@ def test_hostile_requests(client: TestClient, requests: int) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/data/Wiki/../../secret", "/data/%2e%2e/passwd", "/data/Wiki/%2e%2e%2fcorrect.txt", "/..%2fapp.py", "/app.py",
-     "/data/none/corrupt.txt", "/data/Wiki/predictions/none.txt", "/static/style.css", "/api/corpus", "/corpus/report"],
+     "/data/none/corrupt.txt", "/data/Wiki/predictions/none.txt", "/static/style.css", "/api/corpus",
+     "/corpus/_report/index.html", "/corpus/../app.py"],
 )  # fmt: skip
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     response = client.get(path)

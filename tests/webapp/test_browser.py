@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +45,17 @@ def write_benchmark(root: Path) -> None:
 
 def repair_command(root: Path) -> list[str]:
     command = [sys.executable, "-m", "pipelines.repair_corpus", "--input", str(root / "in")]
-    return [*command, "--output", str(root / "out"), "--provenance", "--local_workers", "1"]
+    command += ["--output", str(root / "out"), "--provenance", "--local_workers", "1"]
+    return [*command, "--max_error_fraction", "1"]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    root = tmp_path_factory.mktemp("browser")
-    write_benchmark(root / "dev")
-    (root / "in").mkdir()
-    (root / "in" / "a.jsonl").write_text(json.dumps({"text": "Thealgo rithm isfast."}) + "\n")
-    subprocess.run(repair_command(root), check=True, capture_output=True)
+@contextmanager
+def running(*options: str) -> Iterator[str]:
+    """The address of an application that is answering."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "webapp", "--port", str(port), "--benchmarks", str(root / "dev")]
-    process = subprocess.Popen([*command, "--corpus", str(root / "out"), "--methods", "fast,do_nothing"])
+    process = subprocess.Popen([sys.executable, "-m", "webapp", "--port", str(port), *options])
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
@@ -68,10 +65,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
             except OSError:
                 assert process.poll() is None
                 time.sleep(0.2)
-        yield address, root
+        yield address
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    root = tmp_path_factory.mktemp("browser")
+    write_benchmark(root / "dev")
+    (root / "in").mkdir()
+    (root / "in" / "a.jsonl").write_text(json.dumps({"text": "Thealgo rithm isfast."}) + "\n")
+    long_name = "a_name_of_a_file_that_is_as_long_as_names_of_files_sometimes_are_100%41.csv"
+    (root / "in" / long_name).write_text('id,text\n1,"Wede scribe a newmethod <b>bold</b>, and its resu lts"\n2,a,b\n')
+    subprocess.run(repair_command(root), check=True, capture_output=True)
+    shown = ["--benchmarks", str(root / "dev"), "--corpus", str(root / "out"), "--methods", "fast,do_nothing"]
+    with running(*shown) as address:
+        yield address, root
 
 
 @pytest.fixture(scope="module")
@@ -217,16 +228,38 @@ def test_a_corpus_is_reviewed_and_the_review_applied(page: Any, server: tuple[st
     assert len(json.loads(after)["respace_edits"]) == len(json.loads(before)["respace_edits"]) - 1
 
 
-@pytest.mark.parametrize("name", ["index", "try", "corpus"])
+def test_nothing_to_show(browser: Any) -> None:
+    with running("--methods", "do_nothing") as address:
+        page = browser.new_page()
+        page.goto(f"{address}/")
+        expect(page.locator("#message")).to_contain_text("Start the application with --benchmarks DIRECTORY")
+        expect(page.locator("main select")).to_have_count(0)
+        page.goto(f"{address}/corpus.html")
+        expect(page.locator("#message")).to_contain_text("Start the application with --corpus DIRECTORY")
+        expect(page.locator("h2").first).to_be_hidden()
+        page.close()
+
+
+def test_every_link_of_the_report(page: Any, server: tuple[str, Path]) -> None:
+    page.goto(f"{server[0]}/corpus.html")
+    page.click("text=The whole report")
+    assert page.locator("blockquote b").count() == 0  # text is text
+    links = page.locator("a").evaluate_all("found => found.map((one) => one.href)")
+    assert sum("_dead_letters" in one for one in links) == 1
+    for link in set(links):
+        assert page.request.get(link).status == 200, link
+
+
+@pytest.mark.parametrize("name", ["index", "try", "corpus", "corpus/_report/index"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_and_accessibility(browser: Any, server: tuple[str, Path], name: str, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     context = browser.new_context(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     page.goto(f"{server[0]}/{name}.html")
-    page.wait_for_selector("#result .mark" if name == "try" else "article")
+    page.wait_for_selector({"try": "#result .mark", "corpus/_report/index": "figure"}.get(name, "article"))
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    keep_screenshot(page, f"{name}-phone-{scheme}")
+    keep_screenshot(page, f"{name.replace('/', '-')}-phone-{scheme}")
     found = axe.run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
     context.close()

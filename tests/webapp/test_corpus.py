@@ -56,7 +56,7 @@ def test_review(output: Path, tmp_path: Path) -> None:
             assert message in response.json()["error"]
         form = client.post("/api/corpus/review", content=json.dumps(entry), headers={"content-type": "text/plain"})
         assert form.status_code == 415
-        report = client.get("/corpus/report")
+        report = client.get("/corpus/_report/index.html")
         assert report.status_code == 200
         assert "<b>." not in report.text
 

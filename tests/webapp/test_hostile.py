@@ -45,7 +45,8 @@ MEMBERS = [
 ]
 PATHS = [
     "/", "/api/repair", "/api/pdf", "/api/methods", "/api/openapi.json", "/api/corpus", "/api/corpus/review",
-    "/corpus/report", "/data/index.json", "/data/Wiki/corrupt.txt", "/data/Wiki/predictions/good.txt", "/style.css",
+    "/corpus/_report/index.html", "/corpus/a.jsonl",
+    "/data/index.json", "/data/Wiki/corrupt.txt", "/data/Wiki/predictions/good.txt", "/style.css",
 ]  # fmt: skip
 PIECES = ["..", "%2e%2e", "%00", "%ff", "a" * 300, "\u00e9", "%0d%0aX: y", "//", "\\", "?x=" + "y" * 300, "#", "*"]
 
@@ -72,7 +73,9 @@ def client(shown: Settings) -> Iterator[TestClient]:
 
 def empty_corpus(root: Path) -> Corpus:
     (root / "_report").mkdir(parents=True)
-    (root / "_report" / "summary.json").write_text(json.dumps({"settings": {}, "totals": {}}))
+    lists: dict[str, object] = {name: [] for name in ("least_certain", "samples", "dead_letters")}
+    summary = {**lists, "made": "today", "output": str(root), "settings": {}, "totals": {}}
+    (root / "_report" / "summary.json").write_text(json.dumps(summary))
     (root / "_report" / "index.html").write_text("<p>report")
     (root / "a.jsonl").write_text(json.dumps({"text": "a b"}) + "\n")
     return Corpus(str(root))
@@ -164,5 +167,5 @@ def test_a_corpus_that_goes_away(tmp_path: Path) -> None:
     for file in ("summary.json", "index.html"):
         (tmp_path / "out" / "_report" / file).unlink()
     with TestClient(make_app(Settings(corpus=corpus, service=RepairService(("do_nothing",))))) as client:
-        assert client.get("/corpus/report").status_code == 404
+        assert client.get("/corpus/_report/index.html").status_code == 404
         assert client.get("/api/corpus").status_code == 404

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from respace.gaps import Edit
 from respace.judgement import LeftAlone
 from respace.storage.files import InputFile
-from transforms.formats.provenance import ORIGINAL, PROVENANCE_COLUMNS
+from transforms.formats.provenance import ORIGINAL, PROVENANCE_COLUMNS, KeptEdit
 from transforms.shards.dead_letters import DeadLetter
 
 # Rows of a Parquet file, bytes of a line-based one; an end of -1 is the end of the file.
@@ -55,6 +55,13 @@ class Outcome:
     edits: Sequence[Edit] = ()
     dead_letter: DeadLetter | None = None
     left_alone: Sequence[LeftAlone] = ()
+
+
+class EditedDocument(NamedTuple):
+    """One document of an output, and the edits that made it."""
+
+    document: Document
+    edits: Sequence[KeptEdit]
 
 
 RepairDocuments = Callable[[Sequence[Document]], list[Outcome]]
@@ -146,6 +153,9 @@ class ShardFormat(Protocol):
 
     def patch(self, previous: InputFile, path: str, retried: Retried) -> None:
         """Writes an output again, with some of its documents repaired and all others as they are."""
+
+    def edits(self, file: InputFile) -> Iterator[EditedDocument]:
+        """The documents of an output with provenance, and what was changed in each. Raises BadFile as `revert` does."""
 
     def revert(self, file: InputFile, path: str) -> int:
         """Writes an output with provenance back as the input it was; returns how many documents there are."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from respace.storage.files import InputFile, open_input
-from transforms.formats.contract import WHOLE, Document, Range, RepairDocuments, Retried, Slice
+from transforms.formats.contract import WHOLE, Document, EditedDocument, Range, RepairDocuments, Retried, Slice
 from transforms.formats.lines import verify_same_bytes
 
 
@@ -40,6 +40,9 @@ class Copied:
 
     def patch(self, previous: InputFile, path: str, retried: Retried) -> None:
         self._copy(previous, path)
+
+    def edits(self, file: InputFile) -> Iterator[EditedDocument]:
+        return iter(())
 
     def revert(self, file: InputFile, path: str) -> int:
         self._copy(file, path)

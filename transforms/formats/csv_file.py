@@ -21,13 +21,12 @@ from transforms.formats.provenance import (
     EDITS,
     KeptEdit,
     character_positions,
-    check_revertible,
-    edits_from_python,
+    fitting_edits,
     replace_gaps,
     with_whitespace,
 )
 from transforms.formats.records import CsvRecords
-from transforms.formats.sidecar import read_sidecar
+from transforms.formats.sidecar import added_to, read_sidecar
 
 DELIMITERS = (",", ";", "\t", "|")
 _MOST_HEADER = 1 << 20
@@ -138,9 +137,7 @@ class CsvRecord:
         return _Reverter(file.url, self, read_sidecar(file))
 
     def reverted(self, line: bytes, edits: Sequence[KeptEdit]) -> bytes:
-        """Raises ValueError if the edits do not fit."""
-        text = _text(self._split(line.decode("utf-8"))[0][self.text])
-        check_revertible(text, character_positions(text), edits)
+        """The record before its edits, which fit."""
         return self._with_gaps(
             line, [(edit.gap, "" if edit.kind == "insertion" else edit.whitespace) for edit in edits]
         )
@@ -176,13 +173,12 @@ class _Reverter:
     added: list[dict[str, Any]]
 
     def line(self, row: int, line: bytes) -> bytes:
-        if row >= len(self.added):
-            raise BadFile(f"{self.url}: more records than its provenance has. Was it changed since?")
-        edits = edits_from_python(self.added[row][EDITS])
-        try:
-            return self.kind.reverted(line, edits) if edits else line
-        except ValueError as error:
-            raise BadFile(f"{self.url}: record {row + 1}: {error}") from error
+        edits = self.edits(self.kind.document(row, line), line)
+        return self.kind.reverted(line, edits) if edits else line
+
+    def edits(self, document: Document, line: bytes) -> Sequence[KeptEdit]:
+        added = added_to(self.added, document.row, self.url, "records")
+        return fitting_edits(document.text, added[EDITS], f"{self.url}: record {document.row + 1}")
 
     def finish(self, rows: int) -> None:
         if rows != len(self.added):

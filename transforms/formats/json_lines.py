@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from respace.repairer import CharactersChanged
 from respace.storage.errors import BadFile
@@ -21,7 +22,7 @@ from transforms.formats.json_line import (
     without_members,
 )
 from transforms.formats.lines import Opened, decoded, without_mark
-from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, KeptEdit, with_whitespace
+from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, KeptEdit, fitting_edits, with_whitespace
 from transforms.formats.records import LineRecords
 from transforms.formats.sidecar import dead_rows
 
@@ -113,6 +114,10 @@ class JsonLines:
         bare = revert_line(self._content(line).decode("utf-8"), self.options.text_column)
         return bare.encode("utf-8") + self._end(line)
 
+    def members(self, line: bytes) -> Mapping[str, Any]:
+        """The members of a line that has a text. Numbers are as they are written."""
+        return self._parse(line).values
+
     def _parse(self, line: bytes) -> JsonLine:
         return parse_line(self._content(line).decode("utf-8"), self.options.text_column)
 
@@ -138,6 +143,14 @@ class _Reverter:
             if row in self.unchanged:
                 return line
             raise BadFile(f"{self.url}: line {row + 1}: {error}") from error
+
+    def edits(self, document: Document, line: bytes) -> Sequence[KeptEdit]:
+        if document.text is None:
+            return []
+        where, members = f"{self.url}: line {document.row + 1}", self.kind.members(line)
+        if EDITS not in members and document.row not in self.unchanged:
+            raise BadFile(f"{where}: no member {EDITS!r}: it was not written with --provenance")
+        return fitting_edits(document.text, members.get(EDITS), where)
 
     def finish(self, rows: int) -> None:
         """Lines carry their own provenance: any number of them is right."""

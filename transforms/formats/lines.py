@@ -20,6 +20,7 @@ from transforms.formats.contract import (
     WHOLE,
     Document,
     DocumentTooLarge,
+    EditedDocument,
     FormatOptions,
     Outcome,
     Range,
@@ -27,6 +28,7 @@ from transforms.formats.contract import (
     Retried,
     Slice,
 )
+from transforms.formats.provenance import KeptEdit
 from transforms.formats.records import Records
 from transforms.formats.sidecar import SidecarWriter
 
@@ -38,12 +40,15 @@ _FIRST_LINE = 1 << 24
 
 
 class LineReverter(Protocol):
-    """Turns the lines of one output back."""
+    """Turns the lines of one output back. All of it raises BadFile if its provenance is not that of the lines."""
 
     def line(self, row: int, line: bytes) -> bytes: ...
 
+    def edits(self, document: Document, line: bytes) -> Sequence[KeptEdit]:
+        """What was changed in a line."""
+
     def finish(self, rows: int) -> None:
-        """Raises BadFile if that was not the number of lines to expect."""
+        """Checks that this was the number of lines to expect."""
 
 
 class LineFile(Protocol):
@@ -208,6 +213,18 @@ class LineFormat:
                         new[place] = kind.repaired(line, outcome, retried.model)
                 out.writelines(new)
                 out.writelines(chunk.rest or ())
+
+    def edits(self, file: InputFile) -> Iterator[EditedDocument]:
+        rows = 0
+        with open_lines(file) as stream:
+            opened, chunks = self._opened(file, WHOLE, stream)
+            reverter = opened.kind.reverter(file)
+            for chunk in chunks:
+                for document, line in zip(self._documents(opened.kind, chunk), chunk.lines, strict=True):
+                    yield EditedDocument(document, reverter.edits(document, line))
+                _drain(chunk.rest)
+                rows += len(chunk.lines)
+        reverter.finish(rows)
 
     def revert(self, file: InputFile, path: str) -> int:
         rows = 0

@@ -14,11 +14,19 @@ import pyarrow.parquet as pq
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats import parquet_tables as tables
-from transforms.formats.contract import Document, FormatOptions, Range, RepairDocuments, Retried, Slice
+from transforms.formats.contract import (
+    Document,
+    EditedDocument,
+    FormatOptions,
+    Range,
+    RepairDocuments,
+    Retried,
+    Slice,
+)
 from transforms.formats.elements import RowText, split_edits
 from transforms.formats.parquet_footers import check_footer
 from transforms.formats.parquet_tables import TableChunk, TableWriter
-from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, edits_from_python, revert_text
+from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, edits_from_python, fitting_edits, revert_text
 from transforms.formats.text_columns import TextColumn
 
 
@@ -86,6 +94,17 @@ class ParquetFormat:
             for chunk in tables.chunks(parquet, 0, parquet.metadata.num_rows):
                 writer.write(self._patched(chunk, text, retried), chunk.ends_row_group)
 
+    def edits(self, file: InputFile) -> Iterator[EditedDocument]:
+        with tables.open_parquet(file) as parquet:
+            text = tables.check_schema(file.url, parquet.schema_arrow, self.options.text_column, None)
+            if EDITS not in parquet.schema_arrow.names:
+                raise _without_provenance(file.url)
+            for chunk in tables.chunks(parquet, 0, parquet.metadata.num_rows, columns=[text.root, EDITS]):
+                kept = chunk.table[EDITS].to_pylist()
+                for document, values in zip(tables.documents(chunk, text, None), kept, strict=True):
+                    where = f"{file.url}: row {document.row}"
+                    yield EditedDocument(document, fitting_edits(document.text, values, where))
+
     def revert(self, file: InputFile, path: str) -> int:
         with tables.open_parquet(file) as parquet:
             text = tables.check_schema(file.url, parquet.schema_arrow, self.options.text_column, None)
@@ -133,8 +152,12 @@ def _reverted_table(chunk: TableChunk, url: str, text: TextColumn) -> pa.Table:
             for row, (texts, edits) in enumerate(given, start=chunk.first_row)
         ]
     else:
-        raise BadFile(f"{url}: no column {EDITS!r}: it was not written with --provenance, so it cannot be reverted")
+        raise _without_provenance(url)
     return tables.without_added(text.replaced(table, rows))
+
+
+def _without_provenance(url: str) -> BadFile:
+    return BadFile(f"{url}: no column {EDITS!r}: it was not written with --provenance, so its edits are not known")
 
 
 def _reverted_row(row: RowText, edits: Any, where: str) -> RowText:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Edit
+from respace.storage.errors import BadFile
 
 EDITS, INSERTIONS, DELETIONS, MODEL, ORIGINAL = (
     "respace_edits",
@@ -30,6 +32,7 @@ EDITS, INSERTIONS, DELETIONS, MODEL, ORIGINAL = (
 )
 PROVENANCE_COLUMNS = (EDITS, INSERTIONS, DELETIONS, MODEL)
 ADDED_COLUMNS = (*PROVENANCE_COLUMNS, ORIGINAL)
+KINDS = ("insertion", "deletion")
 
 _EDIT = pa.struct(
     [("gap", pa.int64()), ("kind", pa.string()), ("confidence", pa.float32()), ("whitespace", pa.string())]
@@ -164,11 +167,37 @@ def added_fields(wanted: Sequence[str], original_type: pa.DataType = ORIGINAL_TE
 
 
 def edits_from_python(values: Iterable[dict[str, Any]] | None) -> list[KeptEdit]:
-    """Edits as a Parquet column or a JSON member holds them."""
-    return [
-        KeptEdit(int(value["gap"]), str(value["kind"]), float(value["confidence"]), str(value["whitespace"]))
-        for value in values or ()
-    ]
+    """Edits as a Parquet column or a JSON member holds them.
+
+    Raises:
+        ValueError: they are no edits.
+    """
+    try:
+        edits = [
+            KeptEdit(int(value["gap"]), str(value["kind"]), float(value["confidence"]), str(value["whitespace"]))
+            for value in values or ()
+        ]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"what should be edits is something else ({error!r}). Was it changed since?") from error
+    for edit in edits:
+        if edit.kind not in KINDS or not math.isfinite(edit.confidence):
+            raise ValueError(f"{edit}: expected an insertion or a deletion, and a confidence. Was it changed since?")
+    return edits
+
+
+def fitting_edits(text: str | None, values: Iterable[dict[str, Any]] | None, where: str) -> list[KeptEdit]:
+    """The edits that made a text, as a Parquet column or a JSON member holds them.
+
+    Raises:
+        BadFile: they are no edits, or not those of this text.
+    """
+    try:
+        edits = edits_from_python(values)
+        if edits:
+            check_revertible(text or "", character_positions(text or ""), edits)
+    except ValueError as error:
+        raise BadFile(f"{where}: {error}") from error
+    return edits
 
 
 def text_array(values: Sequence[str | bytes | None], kind: pa.DataType) -> pa.Array:

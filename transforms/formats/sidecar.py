@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile, file_size, filesystem, join_url
 from transforms.formats.contract import Document, FormatOptions, Outcome
-from transforms.formats.parquet_tables import TableWriter, chunks, replaced_rows
+from transforms.formats.parquet_tables import TableWriter, chunks, parquet_errors, replaced_rows
 from transforms.formats.provenance import (
     EDITS,
     added_fields,
@@ -85,12 +85,19 @@ def read_sidecar(file: InputFile) -> list[dict[str, Any]]:
     url = sidecar_url(_root_of(file), file.name)
     store, path = filesystem(url)
     if not store.exists(path):
-        raise BadFile(f"{file.url}: {url} is missing: it was not written with --provenance, so it cannot be reverted")
-    with store.open(path, "rb") as stream:
+        raise BadFile(f"{file.url}: {url} is missing: it was not written with --provenance, so its edits are not known")
+    with store.open(path, "rb") as stream, parquet_errors(url):
         table = pq.read_table(stream)
     if EDITS not in table.column_names:
         raise BadFile(f"{file.url}: {url} has no column {EDITS!r}: it was not written with --provenance")
     return table.select([EDITS]).to_pylist()
+
+
+def added_to(added: Sequence[dict[str, Any]], row: int, url: str, kind: str) -> dict[str, Any]:
+    """What was added to one document, of which there are many in a file: its lines, or its records."""
+    if row >= len(added):
+        raise BadFile(f"{url}: more {kind} than its provenance has. Was it changed since?")
+    return added[row]
 
 
 def dead_rows(file: InputFile) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats.contract import Document, FormatOptions, Outcome
 from transforms.formats.lines import Opened, content_of, decoded, like_line, verify_characters, without_mark
+from transforms.formats.provenance import EDITS, KeptEdit, fitting_edits
 from transforms.formats.records import LineRecords
-from transforms.formats.sidecar import read_sidecar, reverted_bytes
+from transforms.formats.sidecar import added_to, read_sidecar, reverted_bytes
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,13 @@ class _Reverter:
     added: list[dict[str, Any]]
 
     def line(self, row: int, line: bytes) -> bytes:
-        if row >= len(self.added):
-            raise BadFile(f"{self.url}: more lines than its provenance has. Was it changed since?")
         content = content_of(line)
-        return reverted_bytes(content, self.added[row], f"{self.url}: line {row + 1}") + line[len(content) :]
+        added = added_to(self.added, row, self.url, "lines")
+        return reverted_bytes(content, added, f"{self.url}: line {row + 1}") + line[len(content) :]
+
+    def edits(self, document: Document, line: bytes) -> Sequence[KeptEdit]:
+        added = added_to(self.added, document.row, self.url, "lines")
+        return fitting_edits(document.text, added[EDITS], f"{self.url}: line {document.row + 1}")
 
     def finish(self, rows: int) -> None:
         if rows != len(self.added):

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from respace.storage.compression import compression_of, open_compressed, open_decompressed
 from respace.storage.errors import BadFile
@@ -16,6 +16,7 @@ from transforms.formats.contract import (
     WHOLE,
     Document,
     DocumentTooLarge,
+    EditedDocument,
     FormatOptions,
     Range,
     RepairDocuments,
@@ -30,7 +31,8 @@ from transforms.formats.lines import (
     verify_same_bytes,
     without_mark,
 )
-from transforms.formats.sidecar import SidecarWriter, read_sidecar, reverted_bytes
+from transforms.formats.provenance import EDITS, fitting_edits
+from transforms.formats.sidecar import SidecarWriter, added_to, read_sidecar, reverted_bytes
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,15 @@ class WholeFile:
     def patch(self, previous: InputFile, path: str, retried: Retried) -> None:
         self.repair(previous, WHOLE, path, None, retried, retried.model)
 
+    def edits(self, file: InputFile) -> Iterator[EditedDocument]:
+        added = _added(file)
+        for _, documents in self.read(file, WHOLE):
+            for document in documents:
+                kept = added_to(added, document.row, file.url, "documents")[EDITS]
+                yield EditedDocument(document, fitting_edits(document.text, kept, file.url))
+
     def revert(self, file: InputFile, path: str) -> int:
-        added = read_sidecar(file)
-        if len(added) > 1:
-            raise BadFile(f"{file.url}: its provenance has {len(added)} rows: it was repaired with --text_unit line")
+        added = _added(file)
         with open_lines(file) as stream, open_compressed(path, file.name) as out:
             out.write(without_mark(stream))
             content = stream.read()
@@ -112,3 +119,11 @@ class WholeFile:
         if len(content) > limit:
             return Document(0, None, None, DocumentTooLarge(max(file.size, len(content)), limit), b""), content
         return (decoded(0, content) if content else None), content
+
+
+def _added(file: InputFile) -> list[dict[str, Any]]:
+    """What was added to the only document of a file; nothing if the file is empty."""
+    added = read_sidecar(file)
+    if len(added) > 1:
+        raise BadFile(f"{file.url}: its provenance has {len(added)} rows: it was repaired with --text_unit line")
+    return added

@@ -18,14 +18,14 @@ from respace import gaps
 from respace.gaps import Bits, Edit
 from respace.judgement import LeftAlone
 from transforms.repair.certainty import KEPT_LEAST, Certainty
-from transforms.repair.passages import marked_passage
+from transforms.repair.passages import passage_around
 
 # Upper edges of the histogram of edits per 1,000 characters; a document without any edit is counted apart.
 HISTOGRAM_EDGES = (1, 2, 5, 10, 20, 50, 100)
 COUNTS = ("documents", "edited_documents", "bytes", "insertions", "deletions", "dead_letters")
 WORD_KINDS = ("merged", "split", "moved")
 KEPT_WORDS = 60
-KEPT_SAMPLES = 6
+KEPT_SAMPLES = 12
 _PRUNE_WORDS = 20_000
 _LONGEST_CHANGE = 40
 
@@ -112,11 +112,13 @@ class EditStatistics:
                 self._keep_most_frequent(words_of_kind, _PRUNE_WORDS // 2)
 
     def _maybe_keep_sample(self, shard: str, row: int, before: str, edits: Sequence[Edit]) -> None:
-        """Keeps the documents with the lowest hashes: a sample that is random, and the same in every run."""
+        """Keeps an edit of each of the documents with the lowest hashes: a random sample, the same in every run."""
         rank = zlib.crc32(f"{shard}\0{row}".encode("utf-8", "surrogatepass"))
         if len(self.samples) == KEPT_SAMPLES and rank >= self.samples[-1]["rank"]:
             return
-        sample = {"rank": rank, "shard": shard, "row": row, "passage": marked_passage(before, edits)}
+        # Not always the first edit: the beginning of a document is not like the rest of it.
+        passage, _ = passage_around(before, edits, rank % len(edits))
+        sample = {"rank": rank, "shard": shard, "row": row, "passage": passage}
         self.samples = sorted([*self.samples, sample], key=lambda one: one["rank"])[:KEPT_SAMPLES]
 
     @staticmethod
@@ -124,6 +126,16 @@ class EditStatistics:
         kept = dict(_most_common(words, number))
         words.clear()
         words.update(kept)
+
+
+def with_rows_from(first_row: int, details: Mapping[str, Any]) -> dict[str, Any]:
+    """Details of a part whose rows were counted from its beginning, with those of the whole file."""
+    moved = {
+        name: [{**one, "row": first_row + one["row"]} for one in details[name]]
+        for name in ("samples", "least_certain")
+        if name in details
+    }
+    return {**details, **moved}
 
 
 def changed_words(before: str, edits: Sequence[Edit]) -> list[tuple[str, str]]:

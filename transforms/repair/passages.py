@@ -16,17 +16,12 @@ _PASSAGE = 320
 Passage = list[tuple[str, str]]  # what, and the text: ``same``, ``inserted`` or ``deleted``
 
 
-def marked_passage(before: str, edits: Sequence[Edit]) -> Passage:
-    """A passage around the first edits.
-
-    >>> marked_passage("ab c", [Edit(1, "insertion"), Edit(2, "deletion")])
-    [('same', 'a'), ('inserted', ' '), ('same', 'b'), ('deleted', ' '), ('same', 'c')]
-    """
-    return passage_around(before, edits, 0)[0]
-
-
 def passage_around(before: str, edits: Sequence[Edit], chosen: int) -> tuple[Passage, int]:
-    """A passage around one of the edits, with all edits in it, and where that edit is in the passage."""
+    """A passage around one of the edits, with all edits in it, and where that edit is in the passage.
+
+    >>> passage_around("ab c", [Edit(1, "insertion"), Edit(2, "deletion")], 1)
+    ([('same', 'a'), ('inserted', ' '), ('same', 'b'), ('deleted', ' '), ('same', 'c')], 3)
+    """
     positions = np.flatnonzero(~gaps.is_space(gaps.code_points(before)))
     here = int(positions[edits[chosen].gap])
     start = max(0, here - _CONTEXT)

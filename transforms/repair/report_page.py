@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
+from posixpath import basename
 from typing import Any
 from urllib.parse import quote
 
+from respace.guards import REASONS
+from respace.judgement import NOT_PROSE
 from transforms.shards.dead_letters import DEAD_LETTERS
 
 _SHOWN_SHARDS = 60
 _WORD = 40
 _DEAD_LETTERS = "dead-letters"
+_WHY = {**REASONS, NOT_PROSE: "code, tables, formulas, other languages: the model was trained on prose"}
+_DONE = {"insertion": "inserted", "deletion": "deleted"}
 _MARKS = {"inserted": "<ins>·</ins>", "deleted": "<del>·</del>"}
 
 _STYLE = """
@@ -22,7 +27,8 @@ _STYLE = """
   --back: #12161c; --accent: #7aa7ff; --ins: #6fdba3; --ins-back: #17402c; --del: #ff9d95; --del-back: #4d2220;
   --bar: #35528c; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--ink); font: 15px/1.55 system-ui, sans-serif; }
+body { margin: 0; background: var(--back); color: var(--ink); font: 15px/1.55 system-ui, sans-serif;
+  overflow-wrap: break-word; }
 main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; letter-spacing: -.01em; }
 h2 { font-size: 17px; margin: 0 0 12px; }
@@ -34,36 +40,47 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 .tile b { display: block; font-size: 23px; font-weight: 650; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--soft); font-size: 13px; }
 .tile.bad b { color: var(--del); }
-.rows { display: grid; grid-template-columns: max-content 1fr max-content; gap: 5px 12px; align-items: center; }
+.rows { display: grid; grid-template-columns: fit-content(45%) minmax(24px, 1fr) fit-content(45%); gap: 5px 12px;
+  align-items: center; }
 .rows > * { min-width: 0; }
 .rows .name { text-align: right; color: var(--soft); font-size: 13px; overflow-wrap: anywhere; }
 .rows .bar { background: var(--bar); height: 16px; border-radius: 3px; min-width: 2px; }
-.rows .number { font-variant-numeric: tabular-nums; font-size: 13px; white-space: nowrap; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)); gap: 24px; }
+.rows .number { font-variant-numeric: tabular-nums; font-size: 13px; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(280px, 100%), 1fr)); gap: 24px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: 13px; }
-th, td { padding: 4px 8px 4px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
-td.number, th.number { text-align: right; padding-right: 0; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+th:last-child, td:last-child { padding-right: 0; }
+td.number, th.number, .short { white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .passage { font: 15px/1.8 ui-serif, Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; }
 figure { margin: 0; padding: 14px 0; border-bottom: 1px solid var(--line); }
 figure:last-child { border-bottom: 0; padding-bottom: 0; }
+figure:target { background: var(--back); outline: 8px solid var(--back); }
 figcaption { color: var(--soft); font-size: 12px; margin-bottom: 4px; }
 ins, del { text-decoration: none; border-radius: 3px; padding: 1px 3px; font-family: ui-monospace, monospace; }
 ins { background: var(--ins-back); color: var(--ins); }
 del { background: var(--del-back); color: var(--del); text-decoration: line-through; }
 mark { background: none; color: inherit; border-bottom: 2px solid var(--accent); }
 a { color: var(--accent); }
+small { color: var(--soft); font-size: 13px; margin-left: 4px; }
+p code { white-space: nowrap; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 """
 
 
-def render_page(summary: Mapping[str, Any]) -> str:
-    """The page. Whatever comes from the corpus is escaped."""
-    totals, run, links = summary["totals"], summary["this_run"], not summary["is_sample"]
+def render_page(summary: Mapping[str, Any], *, links: bool = True) -> str:
+    """The page. Whatever comes from the corpus is escaped.
+
+    Args:
+        summary: what it says.
+        links: whether it lies in the output, so that it can lead to the files there. That of a sample has none.
+    """
+    totals, run, links = summary["totals"], summary["this_run"], links and not summary["is_sample"]
     title = "Repaired spaces of a sample" if summary["is_sample"] else "Repaired spaces"
     body = [
         f"<h1>{title}</h1>",
-        f"<p>{escape(summary['output'])} · {_moment(summary['made'])}</p>",
+        f"<p>{escape(summary['output'] if links else basename(summary['output']))} · {_moment(summary['made'])}</p>",
         _tiles(totals, run),
         _section(
             "How sure the model was",
@@ -72,7 +89,8 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         _section(
             "Least certain edits",
-            "What to look at first: if these are right, so are most others.",
+            "What to look at first: if these are right, so are most others. Rows are counted from 0. "
+            "<code>python -m webapp --corpus</code> shows more of them, to be accepted or rejected.",
             _least_certain(summary["least_certain"], links),
         ),
         _section(
@@ -101,7 +119,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "Left alone",
             "Characters before which nothing was changed, or not without overwhelming evidence, and why; "
             "<code>--all_text</code> repairs also what is not English prose.",
-            _bars((reason, number, "") for reason, number in summary.get("left_alone", [])),
+            _left_alone(summary.get("left_alone", [])),
         ),
         _section(
             "Dead letters",
@@ -112,14 +130,16 @@ def render_page(summary: Mapping[str, Any]) -> str:
     ]
     if summary["unreadable"]:
         rows = [[escape(name), escape(message)] for name, message in summary["unreadable"].items()]
-        body.append(_section("Unreadable files", "They are not in the output.", _table(["file", "reason"], rows)))
+        body.append(
+            _section("Unreadable files", "They are not in the output.", _table(["file", "reason"], rows, ["", ""]))
+        )
     if summary.get("not_read"):
         rows = [[escape(kind), f"{number:,}"] for kind, number in summary["not_read"].items()]
         body.append(
             _section(
                 "Not read",
                 "What the input has and the output has not; <code>--copy_others</code> copies files of other kinds.",
-                _table(["kind", "number"], rows, last_is_number=True),
+                _table(["kind", "number"], rows, ["", "number"]),
             )
         )
     body += [
@@ -134,14 +154,24 @@ def render_page(summary: Mapping[str, Any]) -> str:
     )
 
 
+def linked_files(summary: Mapping[str, Any]) -> set[str]:
+    """The files of the output that the page leads to."""
+    passages = [*summary["least_certain"], *summary["samples"]]
+    return {one["shard"] for one in passages} | {_letters_of(one["shard"]) for one in summary["dead_letters"]}
+
+
+def _letters_of(shard: str) -> str:
+    return f"{DEAD_LETTERS}/{shard}.parquet"
+
+
 def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     share = 100 * totals["edited_documents"] / max(1, totals["documents"])
     tiles = [
-        (f"{totals['documents']:,}", f"documents in {totals['files']:,} files", False),
+        (f"{totals['documents']:,}", f"documents in {_number(totals['files'], 'file')}", False),
         (f"{share:.1f} %", "of them were changed", False),
         (f"{totals['insertions']:,}", "spaces inserted", False),
         (f"{totals['deletions']:,}", "spaces deleted", False),
-        (_linked(f"{totals['dead_letters']:,}", f"#{_DEAD_LETTERS}"), "dead letters", totals["dead_letters"] > 0),
+        (_linked(f"{totals['dead_letters']:,}", f"#{_DEAD_LETTERS}"), "documents failed", totals["dead_letters"] > 0),
         (f"{run['kilobytes_per_second']:,.0f} KB/s", f"last run, {_duration(run['seconds'])}", False),
     ]
     if totals["unreadable_files"]:
@@ -187,13 +217,13 @@ def _least_certain(edits: Sequence[Mapping[str, Any]], links: bool) -> str:
     rows = [
         [
             _linked(_words_at(edit), f"#edit-{number}"),
-            escape(edit["kind"]),
+            escape(_DONE.get(edit["kind"], edit["kind"])),
             f"{100 * edit['confidence']:.1f} %",
         ]
         for number, edit in enumerate(edits, start=1)
     ]
     passages = "".join(_passage(edit, links, f"edit-{number}") for number, edit in enumerate(edits, start=1))
-    return _table(["passage", "edit", "confidence"], rows, last_is_number=True) + passages
+    return _table(["passage", "space", "confidence"], rows, ["", "short", "number"]) + passages
 
 
 def _words_at(edit: Mapping[str, Any]) -> str:
@@ -205,7 +235,11 @@ def _words_at(edit: Mapping[str, Any]) -> str:
 
 def _kinds(kinds: Sequence[Mapping[str, Any]]) -> str:
     rows = [[escape(one["text"]), f"{one['insertions']:,}", f"{one['deletions']:,}"] for one in kinds]
-    return _table(["text", "inserted", "deleted"], rows) if rows else "<p>No document was changed.</p>"
+    return (
+        _table(["text", "inserted", "deleted"], rows, ["", "number", "number"])
+        if rows
+        else "<p>No document was changed.</p>"
+    )
 
 
 def _words(words: Mapping[str, Sequence[tuple[str, int]]]) -> str:
@@ -213,7 +247,7 @@ def _words(words: Mapping[str, Sequence[tuple[str, int]]]) -> str:
     tables = []
     for kind, title in titles.items():
         rows = [[escape(change), f"{number:,}"] for change, number in words[kind]]
-        table = _table([title, "times"], rows, last_is_number=True) if rows else f"<p>{title}: none.</p>"
+        table = _table([title, "times"], rows, ["", "number"]) if rows else f"<p>{title}: none.</p>"
         tables.append(f"<div>{table}</div>")
     return f'<div class="columns">{"".join(tables)}</div>'
 
@@ -266,22 +300,23 @@ def _duration(seconds: float) -> str:
 def _dead_letter_text(number: int) -> str:
     if not number:
         return "None: every document was repaired, or needed no repair."
-    return f"{number:,} documents could not be repaired. They are in the output as they were. The first of them:"
+    return f"{_number(number, 'document')} could not be repaired, and stayed as they were. The first of them:"
 
 
 def _dead_letters(letters: Sequence[Mapping[str, Any]], links: bool) -> str:
     if not letters:
         return ""
-    rows = [
-        [
-            _file(f"{DEAD_LETTERS}/{letter['shard']}.parquet", f"{letter['shard']}, row {letter['row']:,}", links),
-            escape(letter["id"] or ""),
-            f"{escape(letter['stage'])}: {escape(letter['error'])}: {escape(letter['message'])}",
-            f"<code>{escape(letter['text'])}</code>",
-        ]
-        for letter in letters
-    ]
-    return _table(["where", "id", "reason", "text"], rows)
+    return "".join(_dead_letter(letter, links) for letter in letters)
+
+
+def _dead_letter(letter: Mapping[str, Any], links: bool) -> str:
+    where = _file(_letters_of(letter["shard"]), f"{letter['shard']}, row {letter['row']:,}", links)
+    name = f", {escape(letter['id'])}" if letter["id"] else ""
+    why = f"{escape(letter['stage'])}: {escape(letter['error'])}: {escape(letter['message'])}"
+    return (
+        f"<figure><figcaption>{where}{name}</figcaption>{why}"
+        f'<blockquote class="passage"><code>{escape(letter["text"])}</code></blockquote></figure>'
+    )
 
 
 def _throughput_text(files: int) -> str:
@@ -305,19 +340,31 @@ def _shards(shards: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    return _table(
-        ["setting", "value"], [[escape(key), f"<code>{escape(str(value))}</code>"] for key, value in settings.items()]
-    )
+    words = {True: "yes", False: "no"}
+    rows = [[escape(key), f"<code>{escape(str(words.get(value, value)))}</code>"] for key, value in settings.items()]
+    return _table(["setting", "value"], rows, ["short", ""])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], last_is_number: bool = False) -> str:
-    """Cells hold markup already."""
+def _left_alone(reasons: Sequence[tuple[str, int]]) -> str:
+    rows = [[f"{escape(what)} <small>{escape(_WHY.get(what, ''))}</small>", f"{number:,}"] for what, number in reasons]
+    return _table(["text", "characters"], rows, ["", "number"]) if rows else "<p>Nothing.</p>"
 
-    def cells(kind: str, values: Sequence[str]) -> str:
-        last = len(values) - 1
+
+def _number(number: int, what: str) -> str:
+    """
+    >>> _number(1, "file"), _number(2000, "file")
+    ('1 file', '2,000 files')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
+    """A table whose cells hold markup already. A column is ``number``, ``short`` (never broken), or any text."""
+
+    def cells(tag: str, values: Sequence[str]) -> str:
         return "".join(
-            f"<{kind}{' class=number' if last_is_number and place == last else ''}>{value}</{kind}>"
-            for place, value in enumerate(values)
+            f"<{tag}{f' class={column}' if column else ''}>{value}</{tag}>"
+            for value, column in zip(values, columns, strict=True)
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)

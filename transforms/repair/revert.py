@@ -9,7 +9,7 @@ from respace.storage.files import join_url
 from respace.storage.publish import publish
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import format_of
-from transforms.repair.work import RepairShard
+from transforms.repair.work import TEXT_COLUMN, TEXT_UNIT, RepairShard
 from transforms.shards import progress
 from transforms.shards.contract import Fingerprint, ShardResult
 from transforms.shards.manifests import finish_shard, input_fingerprint, read_manifest, remove_manifest
@@ -26,7 +26,7 @@ class RevertWork:
     rules: ClassVar[int] = 1
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
-        settings = {"text column": self.formats.text_column, "text unit": self.formats.text_unit}
+        settings = {TEXT_COLUMN: self.formats.text_column, TEXT_UNIT: self.formats.text_unit}
         return {**settings, **input_fingerprint(shard.file)}
 
     def __call__(self, shard: RepairShard) -> ShardResult:

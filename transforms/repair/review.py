@@ -24,10 +24,10 @@ from respace.gaps import Edit
 from respace.storage.errors import UserError
 from respace.storage.files import read_bytes
 from transforms.formats.contract import Document, Outcome
+from transforms.formats.provenance import KINDS
 
 ACCEPT, REJECT = "accept", "reject"
 DECISIONS = (ACCEPT, REJECT)
-KINDS = ("insertion", "deletion")
 _MEMBERS = {"shard": str, "row": int, "gap": int, "kind": str, "decision": str}
 EditKey = tuple[int, str]  # gap and kind
 Decisions = dict[EditKey, str]

@@ -6,6 +6,7 @@ puts the file together. All of this may happen twice, or twice at once: every pu
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -24,7 +25,7 @@ from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome,
 from transforms.formats.registry import format_of
 from transforms.formats.sidecar import PROVENANCE, assemble_sidecars
 from transforms.repair.documents import DocumentRepair
-from transforms.repair.edit_statistics import EditStatistics
+from transforms.repair.edit_statistics import EditStatistics, with_rows_from
 from transforms.repair.outputs import OutputFiles, local_copy
 from transforms.repair.review import Rejected, digest_of, reviewed
 from transforms.shards import progress
@@ -41,6 +42,8 @@ from transforms.shards.manifests import (
 )
 
 PARTS = "_parts"
+# What a manifest calls the options that say how documents lie in files.
+TAKEN_FOR, TEXT_COLUMN, TEXT_UNIT = "taken for", "text column", "text unit"
 REJECTED_EDITS = "rejected_edits"  # a count that only a reviewed shard has
 
 
@@ -136,7 +139,7 @@ class RepairWork:
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
         part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
-        taken_for = {"taken for": self.format(shard).title}
+        taken_for = {TAKEN_FOR: self.format(shard).title}
         rejected = self.rejected.get(shard.file.name)
         review = {REVIEW: digest_of(rejected)} if rejected else {}
         return {**self.settings, **taken_for, **input_fingerprint(shard.file), **part, **review}
@@ -201,12 +204,13 @@ class RepairWork:
                 assemble_sidecars(self.formats, [local_copy(one.sidecar, folder) for one in part_files], sidecar)
             rows = sum(manifest.counts["documents"] for manifest in known)
             _reconcile(whole, read=rows, counted=form.verify(whole.file, (parts[0].span[0], parts[-1].span[1]), path))
-            first_row = 0
-            for one, manifest in zip(part_files, known, strict=True):
+            numbers = [0, *itertools.accumulate(one.counts["documents"] for one in known)]
+            first_rows = [0 if form.rows_are_absolute else number for number in numbers[:-1]]
+            for one, manifest, first_row in zip(part_files, known, first_rows, strict=True):
                 if manifest.counts["dead_letters"]:
-                    copy_dead_letters(one.dead_letters, letters, 0 if form.rows_are_absolute else first_row)
-                first_row += manifest.counts["documents"]
-        merged = EditStatistics.merge((one.counts, one.details) for one in known)
+                    copy_dead_letters(one.dead_letters, letters, first_row)
+        details = (with_rows_from(first_row, one.details) for first_row, one in zip(first_rows, known, strict=True))
+        merged = EditStatistics.merge(zip((one.counts for one in known), details, strict=True))
         return merged, sum(one.details["seconds"] for one in known)
 
     def _manifest(self, shard: RepairShard) -> Manifest:

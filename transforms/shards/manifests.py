@@ -124,8 +124,11 @@ def read_manifest(output: str, name: str) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return Manifest(**json.loads(content))
-    except (ValueError, TypeError) as error:
+        manifest = Manifest(**json.loads(content))
+        if not isinstance(manifest.fingerprint, dict) or not isinstance(manifest.outputs, dict):
+            raise TypeError("its fingerprint and its outputs should be objects")
+        return manifest
+    except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{url} is not a manifest ({error}). Remove it to have this shard done again") from error
 
 

@@ -142,7 +142,7 @@ function article(row, place) {
     let plain = "";
     for (let gap = from; gap < to; gap++) {
       const mark = found && found.get(gap);
-      if (mark) { if (plain) pieces.push(plain); plain = ""; pieces.push(element("span", { class: `mark ${mark.sort}`, title: mark.words, role: "img", "aria-label": mark.words }, mark.sign)); }
+      if (mark) { if (plain) pieces.push(plain); plain = ""; pieces.push(element("span", { class: `mark ${mark.sort}`, title: mark.words, role: "img", "aria-label": mark.words }, element("small", {}, mark.sign))); }
       else if (wide(gap)) plain += bits[gap] ? "  " : "··";
       plain += row.given.characters[gap];
     }
@@ -213,7 +213,7 @@ async function show() {
     scores();
     draw();
     if (place >= 0) byId(`sequence-${state.selected}`).scrollIntoView({ block: "center" });
-  } catch (error) { byId("message").textContent = error.message; byId("message").className = "error"; }
+  } catch (error) { tell(error); }
 }
 
 function readLink() {
@@ -227,7 +227,11 @@ async function start() {
   readLink();
   index = await (await fetch("data/index.json")).json();
   if (index.static) document.querySelectorAll(".live").forEach((one) => one.remove());
-  if (!index.benchmarks.length) { byId("message").textContent = "No benchmarks were given. Start the application with --benchmarks DIRECTORY."; return; }
+  if (index.report) document.querySelector("nav").append(element("a", { href: index.report }, "Corpus"));
+  if (!index.benchmarks.length) {
+    document.querySelectorAll("main > :not(#message)").forEach((one) => one.remove());
+    throw new Error("No benchmarks were given. Start the application with --benchmarks DIRECTORY.");
+  }
   for (const name of FIELDS) {
     byId(name).addEventListener(name === "text" ? "input" : "change", () => {
       state[name] = byId(name).value; state.page = 0; state.selected = -1;
@@ -248,4 +252,4 @@ async function start() {
   });
   await show();
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);

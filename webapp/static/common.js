@@ -25,6 +25,19 @@ function element(name, attributes, ...children) {
   return made;
 }
 
+const done = (kind) => `space ${kind === "insertion" ? "inserted" : "deleted"}`;
+
+// The sign of an edit, which says in words what it means.
+function sign(kind, more = "") {
+  const words = done(kind) + more;
+  return element("span", { class: `mark ${kind === "insertion" ? "tp" : "fn"}`, title: words, role: "img", "aria-label": words }, kind === "insertion" ? "␣" : "⁀");
+}
+
+function tell(error) {
+  byId("message").textContent = error.message;
+  byId("message").className = "error";
+}
+
 async function ask(address, options) {
   const response = await fetch(address, options);
   const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));

@@ -1,6 +1,6 @@
 "use strict";
 function card(edit) {
-  const sign = edit.kind === "insertion" ? "␣" : "⁀", words = `space ${edit.kind === "insertion" ? "inserted" : "deleted"}`;
+  const words = done(edit.kind);
   const said = element("span", { class: "quiet", role: "status" });
   const buttons = ["accept", "reject"].map((decision) => element("button", { type: "button", "aria-pressed": String(edit.decision === decision), "data-decision": decision }, decision));
   const decide = async (decision) => {
@@ -13,7 +13,7 @@ function card(edit) {
   };
   buttons.forEach((one) => one.addEventListener("click", () => decide(one.dataset.decision)));
   const made = element("article", { tabindex: "0", "aria-label": `${words}, row ${edit.row} of ${edit.shard}` }, element("h3", {}, `${edit.shard}, row ${edit.row} · ${words} · confidence ${(100 * edit.confidence).toFixed(1)} %`),
-    element("div", { class: "result" }, edit.before, element("span", { class: `mark ${edit.kind === "insertion" ? "tp" : "fn"}`, role: "img", "aria-label": words }, sign), edit.after), element("div", { class: "row" }, ...buttons, said));
+    element("div", { class: "result" }, edit.before, sign(edit.kind), edit.after), element("div", { class: "row" }, ...buttons, said));
   made.addEventListener("keydown", (event) => {
     const next = { j: made.nextElementSibling, k: made.previousElementSibling }[event.key];
     if (next) next.focus();
@@ -23,14 +23,18 @@ function card(edit) {
   return made;
 }
 
+const TOTALS = { edited_documents: "documents changed", insertions: "spaces inserted", deletions: "spaces deleted", dead_letters: "documents failed", edits_per_1000_bytes: "edits per 1,000 bytes" };
+
 async function start() {
-  const { summary, edits } = await ask("api/corpus");
-  byId("message").textContent = `${summary.output} · ${summary.made}`;
-  byId("report").hidden = false;
-  const rows = Object.entries(summary.totals).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name.replaceAll("_", " ")), element("td", {}, value.toLocaleString("en"))));
+  const { summary, edits, notes } = await ask("api/corpus");
+  const made = new Date(summary.made), when = isNaN(made) ? summary.made : made.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) + " UTC";
+  byId("message").textContent = `${summary.output} · ${when}`;
+  byId("content").hidden = false;
+  const rows = Object.entries(summary.totals).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, TOTALS[name] || name.replaceAll("_", " ")), element("td", {}, value.toLocaleString("en"))));
   byId("totals").append(element("table", {}, element("tbody", {}, ...rows)));
-  byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known: the corpus was repaired without --provenance, or nothing was changed.")]));
-  const letters = summary.dead_letters.map((one) => element("li", {}, `${one.shard}, row ${one.row}: ${one.error}: ${one.message}`));
+  byId("edits").append(...(edits.length ? edits.map(card) : [element("p", { class: "quiet" }, "No edits are known.")]));
+  byId("notes").append(...notes.map((one) => element("p", { class: "error" }, one)));
+  const letters = summary.dead_letters.map((one) => element("li", {}, `${one.shard}, row ${one.row}: ${one.error}: ${one.message}`, element("div", { class: "result" }, one.text)));
   byId("letters").append(letters.length ? element("ul", {}, ...letters) : element("p", { class: "quiet" }, "none"));
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);

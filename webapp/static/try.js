@@ -31,15 +31,16 @@ function show(text, answer) {
     const edit = edits.get(gap);
     if (edit) {
       flush();
-      const words = `space ${edit.kind === "insertion" ? "inserted" : "deleted"}, confidence ${(100 * edit.confidence).toFixed(1)} %`;
-      pieces.push(element("span", { class: `mark ${edit.kind === "insertion" ? "tp" : "fn"}`, title: words, role: "img", "aria-label": words }, edit.kind === "insertion" ? "␣" : "⁀"));
+      pieces.push(sign(edit.kind, `, confidence ${(100 * edit.confidence).toFixed(1)} %`));
     } else if (bits[gap]) plain += " ";
     plain += character;
   });
   flush();
   byId("result").replaceChildren(...pieces);
-  const around = (gap) => `${characters.slice(Math.max(0, gap - 12), gap).join("")}|${characters.slice(gap, gap + 12).join("")}`;
-  const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, around(one.gap)), element("td", {}, one.kind), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
+  const spaced = bits.map((bit, gap) => (edits.has(gap) ? edits.get(gap).kind === "insertion" : bit));
+  const words = (from, to) => characters.slice(from, to).map((one, at) => (at && spaced[from + at] ? " " : "") + one).join("");
+  const around = ({ gap, kind }) => [words(Math.max(0, gap - 16), gap), sign(kind), words(gap, gap + 16)];
+  const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, ...around(one)), element("td", {}, done(one.kind)), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
   byId("edits").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...["where", "edit", "confidence"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows)));
   const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${characters.slice(one.start, Math.min(one.stop, one.start + 60)).join("")}`));
   byId("left").replaceChildren(...(left.length ? left : [element("li", {}, "nothing")]));
@@ -54,9 +55,10 @@ async function repair() {
     if (mine !== turn) return;
     repaired = answer.text;
     show(wanted.text, answer);
-    byId("message").textContent = `${answer.edits.length} edits · ${answer.identity}`;
+    byId("message").textContent = `${answer.edits.length} ${answer.edits.length === 1 ? "edit" : "edits"} by ${wanted.method}`;
+    byId("message").title = answer.identity;
   } catch (error) {
-    if (mine === turn) { byId("message").textContent = error.message; byId("message").className = "error"; }
+    if (mine === turn) { tell(error); }
   }
 }
 
@@ -70,7 +72,7 @@ async function open(file) {
     byId("message").textContent = `Reading ${file.name}…`;
     byId("input").value = isPdf ? (await ask("api/pdf", { method: "POST", body: file })).text : await file.text();
     repair();
-  } catch (error) { byId("message").textContent = error.message; byId("message").className = "error"; }
+  } catch (error) { tell(error); }
 }
 
 async function start() {
@@ -92,4 +94,4 @@ async function start() {
   });
   repair();
 }
-start().catch((error) => { byId("message").textContent = error.message; });
+start().catch(tell);

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from respace.gaps import Edit, edits, split
 from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics, changed_words
-from transforms.repair.passages import marked_passage, passage_around
+from transforms.repair.passages import passage_around
 
 
 def changes(before: str, after: str) -> list[Edit]:
@@ -48,20 +48,20 @@ def test_shards_add_up_in_any_order() -> None:
     shards = []
     for number in range(4):
         shard = EditStatistics()
-        for row in range(10):
+        for row in range(20):
             shard.add(f"shard{number}", row, "ofthe", [Edit(2, "insertion")], dead=False)
         assert len(shard.samples) == KEPT_SAMPLES
         shards.append((shard.counts, shard.to_json()))
     total, backwards = EditStatistics.merge(shards, samples=9), EditStatistics.merge(shards[::-1], samples=9)
     assert total == backwards
-    assert total.counts["documents"] == 40
-    assert total.split == {"ofthe → of the": 40}
+    assert total.counts["documents"] == 80
+    assert total.split == {"ofthe → of the": 80}
     assert len(total.samples) == 9
 
 
-def test_a_passage_is_the_text_around_the_first_edits() -> None:
+def test_a_passage_is_the_text_around_an_edit() -> None:
     before = "start " + "word " * 100 + "ofthe end" + " word" * 100
-    passage = marked_passage(before, [Edit(407, "insertion")])
+    passage, _ = passage_around(before, [Edit(407, "insertion")], 0)
     assert "".join(text for what, text in passage if what != "inserted") in before
     assert passage[1] == ("inserted", " ")
     assert passage[0][1].endswith("word of")

@@ -45,7 +45,7 @@ def test_summary(page: Path) -> None:
     assert sum(one["documents"] for one in summary["histogram"]) == 751
     assert summary["this_run"]["kilobytes_per_second"] == round(totals["bytes"] / 2000, 1)
     assert [shard["name"] for shard in summary["shards"]] == ["one.parquet", "two.parquet"]
-    assert len(summary["samples"]) == 12
+    assert len(summary["samples"]) == 24
     assert dict(summary["left_alone"])["tag"] > 0
     assert summary["dead_letters"][0]["text"].startswith("why‽ <script>")
 
@@ -75,7 +75,23 @@ def test_what_the_corpus_holds_is_text_not_markup(page: Path) -> None:
 
     Reader().feed(shown)
     assert tags == {
-        *("html", "head", "meta", "title", "style", "body", "main", "section", "div", "h1", "h2", "p", "b", "span"),
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "main",
+            "section",
+            "div",
+            "h1",
+            "h2",
+            "p",
+            "b",
+            "small",
+            "span",
+        ),
         *(
             "table",
             "thead",
@@ -142,7 +158,7 @@ def test_a_real_browser_opens_it(page: Path, tmp_path: Path) -> None:
         "Throughput",
     ):
         assert part in shown
-    assert shown.count("<figure") == 12 + 24
+    assert shown.count("<figure") == 24 + 24 + 1  # passages, least certain edits, a dead letter
     assert "ofthe → of the" in shown
 
 

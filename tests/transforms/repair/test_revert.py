@@ -16,6 +16,8 @@ from tests.transforms.corpora import repair, whole_files, work, write_parquet
 from tests.transforms.formats.test_lines import read, write
 from tests.transforms.formats.test_parquet import rich_table
 from transforms.formats.contract import FormatOptions
+from transforms.formats.provenance import revert_text
+from transforms.repair.reopened import reopened
 from transforms.repair.revert import RevertWork
 
 RAW_LINES = [
@@ -84,6 +86,11 @@ def test_any_texts(tmp_path_factory: pytest.TempPathFactory, texts: list[str | N
     revert(folder / "out", folder / "back")
     assert pq.read_table(folder / "back/a.parquet")["text"].to_pylist() == texts
     assert read(folder / "back/a.jsonl") == content
+    for name in ("a.parquet", "a.jsonl"):
+        for row, (document, edits) in enumerate(reopened(str(folder / "out"), name).edits()):
+            assert document.row == row
+            if document.problem is None and document.text is not None:
+                assert revert_text(document.text, edits) == texts[row]
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.txt"])
@@ -103,6 +110,16 @@ def test_a_text_that_was_changed_since(tmp_path: Path) -> None:
     repair(tmp_path / "in", work(tmp_path / "out", provenance=True))
     (tmp_path / "out/a.txt").write_bytes(b"one of  the")
     with pytest.raises(BadFile, match=r"a\.txt: insertion at gap 5: found '  ' there. Was the text changed since\?"):
+        revert(tmp_path / "out", tmp_path / "back")
+
+
+@pytest.mark.parametrize("damage", ['"x"', "[1]", '[{"gap": 3}]', '[{"gap": "a", "kind": "insertion"}]', '{"gap": 5}'])
+def test_edits_that_are_none(tmp_path: Path, damage: str) -> None:
+    write(tmp_path / "in/a.jsonl", b'{"text": "one ofthe"}\n')
+    repair(tmp_path / "in", work(tmp_path / "out", provenance=True))
+    line = json.loads(read(tmp_path / "out/a.jsonl")) | {"respace_edits": json.loads(damage)}
+    write(tmp_path / "out/a.jsonl", json.dumps(line).encode())
+    with pytest.raises(BadFile, match=r"a\.jsonl: line 1: what should be edits is something else"):
         revert(tmp_path / "out", tmp_path / "back")
 
 

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from respace.storage.errors import UserError
-from tests.transforms.corpora import manifest, plan, repair, tree, work, write_parquet
+from tests.transforms.corpora import manifest, plan, repair, tree, whole_files, work, write_parquet
 from transforms.repair import work as module
+from transforms.repair.plan import CutFile
 from transforms.repair.work import RepairShard
 from transforms.shards import progress
 from transforms.shards.contract import ShardResult
@@ -221,3 +222,18 @@ def test_progress_moves_within_a_long_document(tmp_path: Path, monkeypatch: pyte
     moved = [report["bytes"] for report in reports if "documents" not in report]
     assert len(moved) == 10
     assert sum(report.get("bytes", 0) for report in reports) == len(text.encode())
+
+
+def test_rows_of_a_cut_file_are_counted_from_its_beginning(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [json.dumps({"text": f"{'ofthe' if row % 7 == 3 else 'nothing'} in row {row}"}) for row in range(40)]
+    (tmp_path / "in" / "a.jsonl").write_text("".join(line + "\n" for line in lines))
+    job = work(tmp_path / "out")
+    shards = CutFile(job.formats, 300)(whole_files(tmp_path / "in")[0])
+    assert len(shards) > 3
+    for shard in shards:
+        job(shard)
+    details = manifest(job, "a.jsonl").details
+    shown = [*details["samples"], *details["least_certain"]]
+    assert len(shown) > 6
+    assert all(f"row {one['row']}" in one["passage"][-1][1] for one in shown)
