@@ -6,8 +6,9 @@ around it. The less it does, the more evidence an edit needs: errors that are ev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,10 +83,14 @@ class _Pieces:
 
 
 class WordsAndLetters:
-    """Judges lines by a model of prose and counts of words."""
+    """Judges lines by a model of prose and counts of words; those are only read if a line may have lost its spaces."""
 
-    def __init__(self, prose: ProseModel, words: WordCounts):
-        self.prose, self.words = prose, words
+    def __init__(self, prose: ProseModel, load_words: Callable[[], WordCounts]):
+        self.prose, self._load_words = prose, load_words
+
+    @cached_property
+    def words(self) -> WordCounts:
+        return self._load_words()
 
     def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
         pieces = _Pieces.of(line_breaks)
@@ -221,7 +226,7 @@ def _signs_of_code(codes: Codes) -> Bits:
 @lru_cache(maxsize=1)
 def load_line_judge() -> WordsAndLetters:
     """The judge that ships with Respace; read once per process."""
-    return WordsAndLetters(load_prose_model(), load_word_counts())
+    return WordsAndLetters(load_prose_model(), load_word_counts)
 
 
 def judge_identity() -> str:

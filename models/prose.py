@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.features import FOLD_CASE
 from models.files import ModelError, ModelFiles, Weights, load_model
 from respace.gaps import Codes
+from respace.loops import compiled
 
 PROSE_MODEL = "prose"
 # Lengths of n-grams of small letters, and of shapes: of a letter only whether it is capital, of a digit nothing.
@@ -70,20 +70,20 @@ def _letters_and_shapes(codes: Codes) -> tuple[NDArray[np.uint32], NDArray[np.ui
     return np.where(low < _HIGHEST, _LETTERS[low], codes).astype(np.uint32), _SHAPES[low]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _row(hashed: np.uint32, length: int, salt: int) -> np.uint32:
     mixed = np.uint32((hashed + np.uint32(salt + length)) * np.uint32(0xC2B2AE35))
     return mixed >> np.uint32(32 - TABLE_BITS)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _one_more(hashed: np.uint32, value: np.uint32) -> np.uint32:
     """The hash of an n-gram that is one character longer to the left; before the first there is none."""
     hashed = np.uint32((hashed ^ value) * _MULTIPLIER)
     return hashed ^ (hashed >> np.uint32(15))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
     for at in range(len(values)):
         hashed = np.uint32(0)
@@ -98,7 +98,7 @@ def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
                 kind += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, out: Any) -> None:
     """Adds what the n-grams that end at each character say."""
     scrambled = np.empty(len(values), dtype=np.uint32)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +24,7 @@ from models.fast.language_model import (
     next_cost,
 )
 from models.words.counts import LETTER, kinds_of
+from respace.loops import compiled
 
 # Ways of writing that are followed at once.
 BEAM = 8
@@ -85,7 +85,7 @@ def slow_reference(
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _decide(
     symbols: Any,
     share: Any,
@@ -210,14 +210,14 @@ def _decide(
         )
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _append(history: Any, symbol: int) -> None:
     for place in range(LONGEST_CONTEXT - 1):
         history[place] = history[place + 1]
     history[LONGEST_CONTEXT - 1] = symbol
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _alike(first: Any, second: Any) -> bool:
     for place in range(LONGEST_CONTEXT - 1, -1, -1):  # noqa: SIM110 - compiled
         if first[place] != second[place]:
@@ -225,7 +225,7 @@ def _alike(first: Any, second: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _finish(
     end: int,
     stretch: int,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from models.fast.inputs import Inputs
 from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
 from models.files import Weights
 from respace.gaps import Bits
+from respace.loops import compiled, compiled_sum
 from respace.windows import windows
 
 # Characters that are computed at once.
@@ -157,7 +157,7 @@ def _reached(needed: Bits, dilation: int) -> Bits:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _patches(
     characters: Any,
     bits: Any,
@@ -215,7 +215,7 @@ def _patches(
     _copy_stretches(near, 2 * NEAR + 1, out, offset)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
     """Puts so many neighbouring rows side by side, from each row on."""
     flat, width = values.reshape(-1), values.shape[1]
@@ -224,7 +224,7 @@ def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
         out[place, offset : offset + size] = flat[place * width : place * width + size]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_bias(x: Any, bias: Any, filled: Any) -> None:
     for at in range(len(x)):
         if filled[at]:
@@ -235,7 +235,7 @@ def _add_bias(x: Any, bias: Any, filled: Any) -> None:
                 x[at, i] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> None:
     """Adds the rectified convolution to its input; ``y`` holds the products with its three kernels side by side."""
     count, width = x.shape
@@ -257,7 +257,7 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
                 x[at, i] += max(zero, value)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
     """What a convolution reads at the chosen places, its three parts side by side."""
     count, width = x.shape
@@ -270,7 +270,7 @@ def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
                 out[number, part * width : (part + 1) * width] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
     zero = np.float32(0)
     for number in range(len(chosen)):
@@ -279,7 +279,7 @@ def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
             x[at, i] += max(zero, y[number, i] + bias[i])
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled_sum
 def _last_layer(hidden: Any, bias: Any, kernel: Any, offset: float, out: Any) -> None:
     zero = np.float32(0)
     for at in range(len(hidden)):

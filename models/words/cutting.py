@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.words.counts import LETTER, LONGEST_WORD, WordCounts, hash_step, kinds_of, run_lengths
 from respace.gaps import Bits, Codes
+from respace.loops import compiled
 
 # Longer runs are cut off here: whether there are words in them is clear by then.
 LONGEST_RUN = 64
@@ -68,7 +68,7 @@ def _known_words(counts: WordCounts, codes: Codes, room: NDArray[np.int64]) -> N
     return numbers
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _cheapest(scores: Any, starts: Any, lengths: Any, found_starts: Any, found_lengths: Any) -> int:
     """Viterbi over each run; writes the known words of the best ways, in order, and returns how many there are."""
     best = np.zeros(LONGEST_RUN + 1)
