@@ -221,7 +221,8 @@ def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
     flat, width = values.reshape(-1), values.shape[1]
     size = length * width
     for place in range(len(out)):
-        out[place, offset : offset + size] = flat[place * width : place * width + size]
+        for i in range(size):
+            out[place, offset + i] = flat[place * width + i]
 
 
 @compiled
@@ -261,13 +262,13 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
 def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
     """What a convolution reads at the chosen places, its three parts side by side."""
     count, width = x.shape
+    zero = np.float32(0)
     for number in range(len(chosen)):
         for part in range(3):
             at = chosen[number] + (part - 1) * dilation
-            if 0 <= at < count:
-                out[number, part * width : (part + 1) * width] = x[at]
-            else:
-                out[number, part * width : (part + 1) * width] = 0.0
+            inside = 0 <= at < count
+            for i in range(width):
+                out[number, part * width + i] = x[at, i] if inside else zero
 
 
 @compiled
