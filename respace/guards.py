@@ -66,7 +66,15 @@ class Pattern:
 
     def may_match(self, text: str, characters: set[str]) -> bool:
         """Whether one of the triggers is in a text, of which the different characters are given too."""
-        return any(trigger in (characters if len(trigger) == 1 else text) for trigger in self.triggers)
+        return not self._signs.isdisjoint(characters) or any(string in text for string in self._strings)
+
+    @cached_property
+    def _signs(self) -> frozenset[str]:
+        return frozenset(trigger for trigger in self.triggers if len(trigger) == 1)
+
+    @cached_property
+    def _strings(self) -> tuple[str, ...]:
+        return tuple(trigger for trigger in self.triggers if len(trigger) > 1)
 
 
 def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool = False) -> Pattern:
@@ -75,6 +83,7 @@ def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool
     )
 
 
+# A pattern is searched for faster if it begins with characters: what must not stand before them is asked afterwards.
 PATTERNS = (
     _kind(
         "entity",
@@ -166,7 +175,7 @@ PATTERNS = (
         r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
         in_words=True,
     ),
-    _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
+    _kind("sequence of bases", "letters without words", "A C G T", r"[ACGTUN](?<!\w.)[ACGTUN]{9,}\b"),
     _kind(
         "number",
         "digits and their signs are one number",
@@ -203,7 +212,7 @@ PATTERNS = (
         r"(?m)^\.(?!(?:In|It|We|He|At|On|Of|To|By|As|If|Is|My|No|Or|So) )(?:[A-Z][A-Za-z]|[BI])(?= \S).*\S",
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
-    _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
+    _kind("box to tick", "the space is the box", "[", r"\[(?<![\w\]].) \]"),
     _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
 )
 _IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
