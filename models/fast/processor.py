@@ -25,7 +25,7 @@ from respace.loops import compiled, compiled_sum
 from respace.windows import windows
 
 # Characters that are computed at once.
-CHUNK = 1024
+CHUNK = 2048
 # Logits of the exit as large as this are final.
 CERTAIN = 9.0
 
@@ -182,21 +182,23 @@ def _patches(
         # The gap before place g reads the n-grams that start at g - n, …, g: those that touch it.
         for place in range(count + n):
             at = start + place - n
+            found = looked_up[place]
             if at >= 0 and characters[at] > 0:
-                row = rows[at, column]
+                row = table[rows[at, column]]
                 for i in range(width):
-                    looked_up[place, i] = table[row, i]
+                    found[i] = row[i]
             else:
                 for i in range(width):
-                    looked_up[place, i] = 0.0
+                    found[i] = 0.0
         _copy_stretches(looked_up, n + 1, out, offset)
         offset += (n + 1) * width
     for place in range(count):
         for column in range(len(lengths), columns):
-            row = rows[start + place, column]
+            row = table[rows[start + place, column]]
             first = offset + (column - len(lengths)) * width
+            found = out[place, first : first + width]
             for i in range(width):
-                out[place, first + i] = table[row, i]
+                found[i] = row[i]
     offset += (columns - len(lengths)) * width
     letters, kinds = embeddings.shape[1], evidence.shape[1]
     near_width = letters + 1 + kinds
@@ -221,8 +223,10 @@ def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
     flat, width = values.reshape(-1), values.shape[1]
     size = length * width
     for place in range(len(out)):
+        # Slices first: the compiler then sees that nothing but a copy happens.
+        source, target = flat[place * width : place * width + size], out[place, offset : offset + size]
         for i in range(size):
-            out[place, offset + i] = flat[place * width + i]
+            target[i] = source[i]
 
 
 @compiled
@@ -245,9 +249,10 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
         if not filled[at]:
             continue
         if dilation <= at < count - dilation:
-            left, here, right = y[at - dilation], y[at], y[at + dilation]
+            left, here = y[at - dilation, :width], y[at, width : 2 * width]
+            right, sums = y[at + dilation, 2 * width :], x[at]
             for i in range(width):
-                x[at, i] += max(zero, left[i] + here[width + i] + right[2 * width + i] + bias[i])
+                sums[i] += max(zero, left[i] + here[i] + right[i] + bias[i])
         else:
             for i in range(width):
                 value = y[at, width + i] + bias[i]
@@ -262,22 +267,26 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
 def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
     """What a convolution reads at the chosen places, its three parts side by side."""
     count, width = x.shape
-    zero = np.float32(0)
     for number in range(len(chosen)):
         for part in range(3):
             at = chosen[number] + (part - 1) * dilation
-            inside = 0 <= at < count
-            for i in range(width):
-                out[number, part * width + i] = x[at, i] if inside else zero
+            target = out[number, part * width : (part + 1) * width]
+            if 0 <= at < count:
+                source = x[at]
+                for i in range(width):
+                    target[i] = source[i]
+            else:
+                for i in range(width):
+                    target[i] = 0.0
 
 
 @compiled
 def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
     zero = np.float32(0)
     for number in range(len(chosen)):
-        at = chosen[number]
+        sums, new = x[chosen[number]], y[number]
         for i in range(x.shape[1]):
-            x[at, i] += max(zero, y[number, i] + bias[i])
+            sums[i] += max(zero, new[i] + bias[i])
 
 
 @compiled_sum
