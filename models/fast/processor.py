@@ -33,6 +33,9 @@ CERTAIN = 9.0
 class ProcessorNetwork:
     """The network with its weights."""
 
+    # So many characters are one thread's work.
+    at_once = 1 << 15
+
     def __init__(self, config: FastConfig, weights: Weights, certain: float = CERTAIN):
         if config.normalised:
             raise ValueError("this network normalises its layers: expected one that does not, or TensorFlow")
