@@ -211,7 +211,7 @@ def _array(content: memoryview, dtype: str, shape: list[int], data_offsets: list
     first, last = data_offsets
     if not 0 <= first <= last <= len(content):
         raise ValueError(f"bytes {first} to {last} of {len(content)}")
-    array = np.frombuffer(content[first:last], dtype=_KINDS[dtype]).reshape([abs(length) for length in shape])
+    array: NDArray[Any] = np.frombuffer(content[first:last], dtype=_KINDS[dtype]).reshape([abs(one) for one in shape])
     return np.require(array, requirements=["ALIGNED"])
 
 

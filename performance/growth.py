@@ -26,8 +26,12 @@ from performance.speed import read_texts, run_job
 from respace.batching import by_size
 from transforms.shards.workers import available_cores
 
-SMALL = {"megabytes": [0.5, 1, 4], "shards": [1, 10, 40], "lines": [10, 1_000, 100_000]}
-LARGE = {"megabytes": [1, 10, 100, 1000], "shards": [1, 30, 1000], "lines": [10, 1_000, 100_000, 10_000_000]}
+SMALL: dict[str, list[float]] = {"megabytes": [0.5, 1, 4], "shards": [1, 10, 40], "lines": [10, 1_000, 100_000]}
+LARGE: dict[str, list[float]] = {
+    "megabytes": [1, 10, 100, 1000],
+    "shards": [1, 30, 1000],
+    "lines": [10, 1_000, 100_000, 10_000_000],
+}
 # A document of short lines has so many characters.
 _DOCUMENT = 20_000
 _ROW_GROUP = 1 << 20
@@ -121,8 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"performance.growth: {error}", file=sys.stderr)
         return 2
-    default = LARGE if options.large else SMALL
-    chosen = {name: default[name] if getattr(options, name) is None else getattr(options, name) for name in default}
+    given = {name: getattr(options, name) for name in SMALL if getattr(options, name) is not None}
+    chosen: dict[str, list[float]] = {**(LARGE if options.large else SMALL), **given}
     size, some = options.size or (100 if options.large else 1), 4 * available_cores()
     _, _, start = measure(texts, options.model, Case(megabytes=1e-4, shards=available_cores()))
     print(f"the smallest job takes {start:.1f} seconds of processors")

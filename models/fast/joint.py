@@ -113,11 +113,10 @@ def _decide(
     target = np.zeros(2 * BEAM, dtype=np.int64)
     order = np.zeros(2 * BEAM, dtype=np.int64)
 
-    space = np.int64(SPACE)
     states = 1
     stretch = 0  # steps since there was one state only
     for at in range(len(symbols)):
-        symbol = np.int64(symbols[at])
+        symbol = int(symbols[at])
         if symbol == 0:
             if stretch:
                 _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
@@ -155,7 +154,7 @@ def _decide(
                 _copy(histories[state], new_histories[arcs])
                 its_known = known[state]
                 if bit:
-                    cost = next_cost(hashes, its_known, space, fingerprints, costs, context_fingerprints, context_costs)
+                    cost = next_cost(hashes, its_known, SPACE, fingerprints, costs, context_fingerprints, context_costs)
                     step += logits[at] - share[at] * cost
                     _append(new_histories[arcs], SPACE)
                     its_known = min(LONGEST_CONTEXT, its_known + 1)

@@ -165,7 +165,7 @@ def pack(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 def unpack(packed: NDArray[np.uint8], kind: type) -> NDArray[Any]:
     try:
-        return np.frombuffer(zlib.decompress(packed), dtype=kind)
+        return np.frombuffer(zlib.decompress(packed.data), dtype=kind)
     except (zlib.error, ValueError) as error:
         raise ModelError(f"packed weights are damaged ({error}): copy the model directory again") from None
 
