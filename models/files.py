@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
 from respace.storage.files import join_url, read_bytes, remove
@@ -27,7 +28,23 @@ CONFIG, WEIGHTS, SUMS = "config.json", "weights.safetensors", "SHA256SUMS"
 # Weights whose names begin like this are written to a file of that name.
 APART = ("language_model",)
 Weights = dict[str, NDArray[Any]]
+_Content = bytes | mmap.mmap
 
+# Numbers as safetensors calls them.
+_KINDS = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
 _SHIPPED = Path(__file__).parent / "pretrained"
 
 
@@ -72,6 +89,8 @@ def locate(model: str) -> str:
 
 def save_model(directory: str | Path, config: dict[str, Any], weights: Weights) -> str:
     """Writes a model directory and returns its sha256. The sums are written last: without them it does not load."""
+    import safetensors.numpy
+
     remove(join_url(str(directory), SUMS))
     contents = {CONFIG: (json.dumps({"format": FORMAT} | config, indent=2) + "\n").encode()}
     parts: dict[str, Weights] = {WEIGHTS: {}}
@@ -99,14 +118,13 @@ def load_model(model: str) -> ModelFiles:
     for line in sums.splitlines():
         digest, _, file = line.partition("  ")
         expected[file] = digest
-    contents = {}
+    contents: dict[str, _Content] = {}
     for file in (CONFIG, WEIGHTS):
         if file not in expected:
             raise ModelError(f"{directory}/{SUMS} has no line for {file}: copy the model directory again")
     known = [CONFIG, WEIGHTS, *(f"{prefix}.safetensors" for prefix in APART)]
     for file in (file for file in known if file in expected):
-        contents[file] = _read(directory, file, expected[file])
-        found = hashlib.sha256(contents[file]).hexdigest()
+        contents[file], found = _read_with_digest(directory, file, expected[file])
         if found != expected[file]:
             raise ModelError(
                 f"{directory}/{file} is truncated or altered: sha256 {found}, expected {expected[file]}. "
@@ -160,9 +178,9 @@ def _beside(files: ModelFiles, key: str, name: str) -> str:
     )
 
 
-def _parsed(directory: str, content: bytes) -> dict[str, Any]:
+def _parsed(directory: str, content: _Content) -> dict[str, Any]:
     try:
-        config = json.loads(content)
+        config = json.loads(bytes(content))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{directory}/{CONFIG} is no JSON ({error}). Copy the model directory again") from error
     if not isinstance(config, dict):
@@ -170,15 +188,31 @@ def _parsed(directory: str, content: bytes) -> dict[str, Any]:
     return config
 
 
-def _arrays(url: str, content: bytes) -> dict[str, Any]:
+def _arrays(url: str, content: _Content) -> Weights:
+    """Arrays of a file in the format of safetensors, as they lie in it.
+
+    The library would copy them: so nothing is read that is not asked for, and all processes of a machine share it.
+    """
     try:
-        arrays = dict(safetensors.numpy.load(content))
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        everything = memoryview(content)
+        start = 8 + int.from_bytes(everything[:8], "little")
+        header = json.loads(bytes(everything[8:start]))
+        header.pop("__metadata__", None)
+        arrays = {name: _array(everything[start:], **entry) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{url} cannot be read as safetensors ({error}). Copy the model directory again") from error
     for name, array in arrays.items():
         if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
             raise ModelError(f"{url}: {name!r} has values that are no numbers. Train or copy the model again")
     return arrays
+
+
+def _array(content: memoryview, dtype: str, shape: list[int], data_offsets: list[int]) -> NDArray[Any]:
+    first, last = data_offsets
+    if not 0 <= first <= last <= len(content):
+        raise ValueError(f"bytes {first} to {last} of {len(content)}")
+    array: NDArray[Any] = np.frombuffer(content[first:last], dtype=_KINDS[dtype]).reshape([abs(one) for one in shape])
+    return np.require(array, requirements=["ALIGNED"])
 
 
 def load_config(model: str) -> dict[str, Any]:
@@ -192,10 +226,29 @@ def combined_sha256(*digests: str) -> str:
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
-def _read(directory: str, file: str, digest: str | None = None) -> bytes:
-    path = join_url(directory, file)
+def _read(directory: str, file: str) -> bytes:
+    with _missing_is_told(directory, file):
+        return read_bytes(join_url(directory, file))
+
+
+def _read_with_digest(directory: str, file: str, expected: str) -> tuple[_Content, str]:
+    """A file, and its sha256. One on this machine is not read into memory but mapped."""
+    with _missing_is_told(directory, file, f" (expected sha256 {expected})"):
+        if "://" in directory:
+            content = read_bytes(join_url(directory, file))
+            return content, hashlib.sha256(content).hexdigest()
+        with open(os.path.expanduser(join_url(directory, file)), "rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if not os.fstat(stream.fileno()).st_size:
+                return b"", found
+            # What is written to a copy stays in this process; nothing is, but read-only arrays compile differently.
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY), found
+
+
+@contextmanager
+def _missing_is_told(directory: str, file: str, wanted: str = "") -> Iterator[None]:
     try:
-        return read_bytes(path)
+        yield
     except (FileNotFoundError, NotADirectoryError):
-        wanted = f" (expected sha256 {digest})" if digest else ""
+        path = join_url(directory, file)
         raise ModelError(f"{path} is missing{wanted}: a model directory holds {CONFIG}, {WEIGHTS} and {SUMS}") from None

@@ -6,18 +6,21 @@ around it. The less it does, the more evidence an edit needs: errors that are ev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.files import load_model
-from models.prose import LINE_BREAK, PROSE_MODEL, ProseModel, load_prose_model
+from models.prose import LINE_BREAK, PROSE_MODEL, ProseModel, load_prose_model, odds_of_prose
 from models.words.counts import WordCounts, load_word_counts, word_hashes
 from models.words.cutting import LONGEST_RUN, cut_into_words
 from respace.gaps import Bits, Codes
 from respace.judgement import LineVerdicts
+from respace.loops import compiled
 
 # Long lines are judged piece by piece.
 PIECE = 256
@@ -67,72 +70,75 @@ class _Pieces:
 
     @classmethod
     def of(cls, line_breaks: Bits) -> _Pieces:
-        begins = np.flatnonzero(line_breaks)
-        size = len(line_breaks)
-        if not len(begins) and size <= PIECE:  # most texts are one short line
-            return cls(np.zeros(1, dtype=np.int64), np.array([size]), np.zeros(1, dtype=np.int64))
-        begins = np.concatenate([[0], begins])
-        lengths = np.diff(np.append(begins, size))
-        counts = np.maximum(1, -(-lengths // PIECE))
-        lines = np.repeat(np.arange(len(begins)), counts)
-        number = np.arange(len(lines)) - np.repeat(np.cumsum(counts) - counts, counts)
-        start = begins[lines] + number * lengths[lines] // counts[lines]
-        stop = begins[lines] + (number + 1) * lengths[lines] // counts[lines]
-        return cls(start, stop, lines)
+        most = np.count_nonzero(line_breaks) + len(line_breaks) // PIECE + 1
+        starts, stops, lines = np.empty((3, most), dtype=np.int64)
+        count = _cut_into_pieces(line_breaks, starts, stops, lines)
+        return cls(starts[:count], stops[:count], lines[:count])
+
+
+@compiled
+def _cut_into_pieces(line_breaks: Any, starts: Any, stops: Any, lines: Any) -> int:
+    found, line, begin = 0, 0, 0
+    for at in range(1, len(line_breaks) + 1):
+        if at < len(line_breaks) and not line_breaks[at]:
+            continue
+        length = at - begin
+        count = (length + PIECE - 1) // PIECE
+        for number in range(count):
+            starts[found] = begin + number * length // count
+            stops[found] = begin + (number + 1) * length // count
+            lines[found] = line
+            found += 1
+        line, begin = line + 1, at
+    return found
 
 
 class WordsAndLetters:
-    """Judges lines by a model of prose and counts of words."""
+    """Judges lines by a model of prose and counts of words; those are only read if a line may have lost its spaces."""
 
-    def __init__(self, prose: ProseModel, words: WordCounts):
-        self.prose, self.words = prose, words
+    def __init__(self, prose: ProseModel, load_words: Callable[[], WordCounts]):
+        self.prose, self._load_words = prose, load_words
+
+    @cached_property
+    def words(self) -> WordCounts:
+        return self._load_words()
 
     def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
         pieces = _Pieces.of(line_breaks)
-        odds, own = self._odds(characters, pieces)
+        odds, own = self._odds(characters, line_breaks, pieces)
         odds = odds - _tables(characters, bits, pieces)
         caution = np.clip((DOUBTFUL - odds) * EVIDENCE_PER_ODDS, 0, MOST_EVIDENCE).astype(np.float32)
         return LineVerdicts(
             np.repeat(caution, pieces.stops - pieces.starts), self._lost(characters, bits, line_breaks, pieces, own)
         )
 
-    def _odds(self, characters: Codes, pieces: _Pieces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _odds(
+        self, characters: Codes, line_breaks: Bits, pieces: _Pieces
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log odds of prose for each piece, with and without what stands around it."""
         if pieces.lines[-1]:
-            begins = pieces.starts[np.flatnonzero(np.diff(pieces.lines, prepend=0))]
-            characters = np.insert(characters, begins, LINE_BREAK)
+            lines = np.empty(len(characters) + int(pieces.lines[-1]), dtype=np.uint32)
+            _with_line_breaks(characters, line_breaks, lines)
+            characters = lines
+        odds, own = np.empty((2, len(pieces.starts)))
         sums = self.prose.evidence(characters)
-        # There, every line but the first has a break before it.
-        starts, stops = pieces.starts + pieces.lines, pieces.stops + pieces.lines
-        evidence, lengths = sums[stops] - sums[starts], stops - starts
-        first, last = np.maximum(starts - AROUND, 0), np.minimum(stops + AROUND, len(sums) - 1)
-        around = sums[last] - sums[first] - evidence
-        own = self.prose.odds(evidence, lengths)
-        together = self.prose.odds(
-            evidence + AROUND_WEIGHT * around, lengths + AROUND_WEIGHT * (last - first - lengths)
-        )
-        return np.minimum(together, own + MOST_LIFT), own
+        _odds_of_pieces(sums, pieces.starts, pieces.stops, pieces.lines, self.prose.bias, odds, own)
+        return odds, own
 
     def _lost(
         self, characters: Codes, bits: Bits, line_breaks: Bits, pieces: _Pieces, odds: NDArray[np.float64]
     ) -> Bits:
         """Gaps of lines that lost all their spaces."""
         out = np.zeros(len(bits), dtype=bool)
-        gap_kept = bits & ~line_breaks
-        if not pieces.lines[-1] and gap_kept.any():
+        starts, stops, lines = np.empty((3, len(bits) // LONGEST_WORD), dtype=np.int64)
+        count, spaces = _lines_without_spaces(bits, line_breaks, starts, stops, lines)
+        if not count:
             return out
-        starts = np.concatenate([[0], np.flatnonzero(line_breaks)])
-        stops = np.append(starts[1:], len(bits))
-        spaces = np.concatenate([[0], np.cumsum(gap_kept)])
-        candidates = np.flatnonzero((spaces[stops] == spaces[starts]) & (stops - starts > LONGEST_WORD))
-        if not len(candidates):
-            return out
-        likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[candidates]
-        made_of_words = self._made_of_words(
-            characters, starts[candidates], stops[candidates], likely, alone=not spaces[-1]
-        )
-        for line in candidates[made_of_words].tolist():
-            out[starts[line] : stops[line]] = True
+        starts, stops = starts[:count], stops[:count]
+        likely = np.maximum.reduceat(odds, np.flatnonzero(np.diff(pieces.lines, prepend=-1)))[lines[:count]]
+        made_of_words = self._made_of_words(characters, starts, stops, likely, alone=not spaces)
+        for start, stop in zip(starts[made_of_words].tolist(), stops[made_of_words].tolist(), strict=True):
+            out[start:stop] = True
         return out
 
     def _made_of_words(
@@ -184,14 +190,69 @@ class WordsAndLetters:
         return np.where(small >= 0, self.words.word_counts[small], 0) < self.words.word_counts[words]
 
 
+@compiled
+def _with_line_breaks(characters: Any, line_breaks: Any, out: Any) -> None:
+    place = 0
+    for at in range(len(characters)):
+        if line_breaks[at]:
+            out[place] = LINE_BREAK
+            place += 1
+        out[place] = characters[at]
+        place += 1
+
+
+@compiled
+def _odds_of_pieces(sums: Any, starts: Any, stops: Any, lines: Any, bias: float, odds: Any, own: Any) -> None:
+    """With and without what stands around a piece; in the sums, every line but the first has a break before it."""
+    for piece in range(len(starts)):
+        start, stop = starts[piece] + lines[piece], stops[piece] + lines[piece]
+        evidence, length = sums[stop] - sums[start], stop - start
+        first, last = max(start - AROUND, 0), min(stop + AROUND, len(sums) - 1)
+        around = sums[last] - sums[first] - evidence
+        own[piece] = odds_of_prose(bias, evidence, float(length))
+        together = odds_of_prose(
+            bias, evidence + AROUND_WEIGHT * around, length + AROUND_WEIGHT * (last - first - length)
+        )
+        odds[piece] = min(together, own[piece] + MOST_LIFT)
+
+
+@compiled
+def _lines_without_spaces(bits: Any, line_breaks: Any, starts: Any, stops: Any, lines: Any) -> tuple[int, int]:
+    """Writes the lines without a space that are longer than a word; gives their number, and that of all spaces."""
+    found, line, begin, spaces, spaces_before = 0, 0, 0, 0, 0
+    for at in range(1, len(bits) + 1):
+        if at < len(bits) and not line_breaks[at]:
+            if bits[at]:
+                spaces += 1
+            continue
+        if spaces == spaces_before and at - begin > LONGEST_WORD:
+            starts[found], stops[found], lines[found] = begin, at, line
+            found += 1
+        line, begin, spaces_before = line + 1, at, spaces
+    return found, spaces
+
+
+@compiled
+def _no_table(characters: Any, bits: Any) -> bool:
+    """Whether there are few digits, and hardly a separator without a space behind it: so it is in most texts."""
+    digits, tight = 0, 0
+    for at in range(len(characters)):
+        low = min(characters[at], np.uint32(127))
+        if ord("0") <= low <= ord("9"):
+            digits += 1
+        elif _SEPARATORS[low] and at + 1 < len(bits) and not bits[at + 1]:
+            tight += 1
+    return 4 * digits < len(characters) and tight < _MANY_FIELDS
+
+
 def _tables(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
     """How much less a piece is prose because it is mostly numbers, or because its commas have no space behind them."""
+    if _no_table(characters, bits):
+        return np.zeros(len(pieces.starts))
     low = np.minimum(characters, 127)
     digits = (low >= ord("0")) & (low <= ord("9"))
     separators = _SEPARATORS[low]
     tight = separators[:-1] & ~bits[1:]
-    if 4 * np.count_nonzero(digits) < len(digits) and np.count_nonzero(tight) < _MANY_FIELDS:
-        return np.zeros(len(pieces.starts))
     # A comma between two digits is part of a number.
     separators[1:-1] &= ~(digits[:-2] & digits[2:])
     tight &= separators[:-1]
@@ -221,7 +282,7 @@ def _signs_of_code(codes: Codes) -> Bits:
 @lru_cache(maxsize=1)
 def load_line_judge() -> WordsAndLetters:
     """The judge that ships with Respace; read once per process."""
-    return WordsAndLetters(load_prose_model(), load_word_counts())
+    return WordsAndLetters(load_prose_model(), load_word_counts)
 
 
 def judge_identity() -> str:

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.features import FOLD_CASE
 from models.files import ModelError, ModelFiles, Weights, load_model
 from respace.gaps import Codes
+from respace.loops import compiled
 
 PROSE_MODEL = "prose"
 # Lengths of n-grams of small letters, and of shapes: of a letter only whether it is capital, of a digit nothing.
 LETTER_NGRAMS = (1, 2, 3, 4, 5)
 SHAPE_NGRAMS = (2, 4)
+_LETTER_LENGTHS, _SHAPE_LENGTHS = np.array(LETTER_NGRAMS), np.array(SHAPE_NGRAMS)
 TABLE_BITS = 18
 # Neighbouring n-grams say much the same: evidence grows with the root of the length, and short stretches say little.
 SHORT = 16
@@ -60,8 +61,8 @@ def ngram_rows(codes: Codes) -> NDArray[np.uint32]:
     """For each kind of n-gram, ``[kinds, characters]``, the rows of those that end at each character."""
     out = np.empty((len(LETTER_NGRAMS) + len(SHAPE_NGRAMS), len(codes)), dtype=np.uint32)
     letters, shapes = _letters_and_shapes(codes)
-    _fill_rows(letters, LETTER_NGRAMS, 0, out[: len(LETTER_NGRAMS)])
-    _fill_rows(shapes, SHAPE_NGRAMS, _SHAPE_SALT, out[len(LETTER_NGRAMS) :])
+    _fill_rows(letters, _LETTER_LENGTHS, 0, out[: len(LETTER_NGRAMS)])
+    _fill_rows(shapes, _SHAPE_LENGTHS, _SHAPE_SALT, out[len(LETTER_NGRAMS) :])
     return out
 
 
@@ -70,20 +71,20 @@ def _letters_and_shapes(codes: Codes) -> tuple[NDArray[np.uint32], NDArray[np.ui
     return np.where(low < _HIGHEST, _LETTERS[low], codes).astype(np.uint32), _SHAPES[low]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _row(hashed: np.uint32, length: int, salt: int) -> np.uint32:
     mixed = np.uint32((hashed + np.uint32(salt + length)) * np.uint32(0xC2B2AE35))
     return mixed >> np.uint32(32 - TABLE_BITS)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _one_more(hashed: np.uint32, value: np.uint32) -> np.uint32:
     """The hash of an n-gram that is one character longer to the left; before the first there is none."""
     hashed = np.uint32((hashed ^ value) * _MULTIPLIER)
     return hashed ^ (hashed >> np.uint32(15))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
     for at in range(len(values)):
         hashed = np.uint32(0)
@@ -98,22 +99,46 @@ def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
                 kind += 1
 
 
-@numba.njit(cache=True, nogil=True)
-def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, out: Any) -> None:
-    """Adds what the n-grams that end at each character say."""
-    scrambled = np.empty(len(values), dtype=np.uint32)
-    for at in range(len(values)):
-        scrambled[at] = np.uint32((values[at] + np.uint32(1)) * np.uint32(0x85EBCA6B))
-    for at in range(len(values)):
-        hashed = np.uint32(0)
-        kind = 0
-        total = np.int32(0)
-        for length in range(1, lengths[-1] + 1):
-            hashed = _one_more(hashed, scrambled[at - length + 1] if at - length + 1 >= 0 else np.uint32(0))
-            if length == lengths[kind]:
-                total += table[_row(hashed, length, salt)]
-                kind += 1
-        out[at] += total
+@compiled
+def _sum_evidence(
+    codes: Any, letters: Any, shapes: Any, letter_lengths: Any, shape_lengths: Any, table: Any, scale: float, out: Any
+) -> None:
+    """Running sums, times ``scale``, of what the n-grams that end at each character say."""
+    letter_values, shape_values = np.empty(len(codes), dtype=np.uint32), np.empty(len(codes), dtype=np.uint32)
+    for at in range(len(codes)):
+        low = min(codes[at], np.uint32(_HIGHEST))
+        letter = letters[low] if low < _HIGHEST else codes[at]
+        letter_values[at] = np.uint32((letter + np.uint32(1)) * np.uint32(0x85EBCA6B))
+        shape_values[at] = np.uint32((shapes[low] + np.uint32(1)) * np.uint32(0x85EBCA6B))
+    said = np.zeros(len(codes), dtype=np.int32)
+    _add_evidence(letter_values, letter_lengths, 0, table, said)
+    _add_evidence(shape_values, shape_lengths, _SHAPE_SALT, table, said)
+    total = np.int64(0)
+    for at in range(len(codes)):
+        total += said[at]
+        out[at + 1] = total * scale
+
+
+@compiled
+def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, said: Any) -> None:
+    """Length by length, so that the processor makes several hashes at once."""
+    hashes = np.zeros(len(values), dtype=np.uint32)
+    kind = 0
+    for length in range(1, lengths[-1] + 1):
+        for at in range(min(length - 1, len(values))):
+            hashes[at] = _one_more(hashes[at], np.uint32(0))
+        for at in range(length - 1, len(values)):
+            hashes[at] = _one_more(hashes[at], values[at - length + 1])
+        if length == lengths[kind]:
+            kind += 1
+            for at in range(len(values)):
+                said[at] += table[_row(hashes[at], length, salt)]
+
+
+@compiled
+def odds_of_prose(bias: float, evidence: float, length: float) -> float:
+    """Log odds of English prose from the summed evidence of a stretch and its length."""
+    return bias + evidence / np.sqrt(length + SHORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +172,9 @@ class ProseModel:
         Args:
             codes: characters, with a `LINE_BREAK` between lines.
         """
-        total = np.zeros(len(codes), dtype=np.int64)
-        letters, shapes = _letters_and_shapes(codes)
-        _add_evidence(letters, LETTER_NGRAMS, 0, self.table, total)
-        _add_evidence(shapes, SHAPE_NGRAMS, _SHAPE_SALT, self.table, total)
-        return np.concatenate([[0.0], np.cumsum(total) * self.scale])
-
-    def odds(self, evidence: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[np.float64]:
-        """Log odds of English prose from the summed evidence of stretches and their lengths."""
-        return self.bias + evidence / np.sqrt(lengths + SHORT)
+        out = np.zeros(len(codes) + 1)
+        _sum_evidence(codes, _LETTERS, _SHAPES, _LETTER_LENGTHS, _SHAPE_LENGTHS, self.table, self.scale, out)
+        return out
 
 
 @lru_cache(maxsize=2)

@@ -1,10 +1,11 @@
-"""Does the time per character stay the same when inputs grow?
+"""Does the time per character stay the same when the input of a job grows?
 
-    python -m performance.growth [--megabytes 1 10 100] [--shards 1 30 1000] [--lines 10 1000 100000 10000000]
+    python -m performance.growth            # minutes: up to 4 MB, 40 shards, lines of 100,000 characters
+    python -m performance.growth --large    # hours: up to 1 GB, 1,000 shards, lines of ten million characters
 
-Three series: the whole job on more and more text; the same text in more and more shards; the model alone on the same
-text in longer and longer lines. Printed are seconds and microseconds per byte, less what the smallest possible run
-takes to start.
+Three series of whole jobs, as users start them: more and more text; the same text in more and more shards; the same
+text in longer and longer lines. Printed are seconds on the clock and of processors, and microseconds of processors per
+byte, less what the smallest possible job takes. What others do to the clock, they hardly do to the latter.
 """
 
 from __future__ import annotations
@@ -12,51 +13,111 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
 
-from performance.speed import measure_job, read_texts, shares_of
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from performance.speed import read_texts, run_job
+from respace.batching import by_size
 from transforms.shards.workers import available_cores
 
-
-def text_of(texts: Sequence[str], megabytes: float, shards: int) -> list[list[str]]:
-    return shares_of(texts, 1000 * megabytes / shards, shards)
-
-
-def job_series(texts: Sequence[str], model: str, megabytes: Sequence[float], shards: Sequence[int]) -> None:
-    _, start, _ = measure_job(model, [["one line"]] * available_cores())
-    print(f"the smallest job takes {start:.1f} s\n\n| megabytes | shards | seconds | microseconds per byte |")
-    print("| ---: | ---: | ---: | ---: |")
-    cases = [(size, 4 * available_cores()) for size in megabytes] + [(megabytes[-1] / 10, count) for count in shards]
-    for size, count in cases:
-        kilobytes, seconds, _ = measure_job(model, text_of(texts, size, count))
-        print(f"| {size:g} | {count:,} | {seconds:.1f} | {1e3 * (seconds - start) / kilobytes:.2f} |", flush=True)
+SMALL: dict[str, list[float]] = {"megabytes": [0.5, 1, 4], "shards": [1, 10, 40], "lines": [10, 1_000, 100_000]}
+LARGE: dict[str, list[float]] = {
+    "megabytes": [1, 10, 100, 1000],
+    "shards": [1, 30, 1000],
+    "lines": [10, 1_000, 100_000, 10_000_000],
+}
+# A document of short lines has so many characters.
+_DOCUMENT = 20_000
+_ROW_GROUP = 1 << 20
 
 
-def line_series(texts: Sequence[str], model: str, lengths: Sequence[int]) -> None:
-    from respace import Repairer
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One job: so much text in so many shards; in lines of so many characters, or as it is."""
 
-    repairer = Repairer.load(model)
-    repairer.repair("to warm up")
-    whole = " ".join(" ".join(texts).split())
-    print("\n| characters per line | seconds | microseconds per byte |\n| ---: | ---: | ---: |")
-    for length in lengths:
-        size = max(1_000_000, length)
-        text = (whole * (size // len(whole) + 1))[:size]
-        document = "\n".join(text[start : start + length] for start in range(0, size, length))
-        began = time.monotonic()
-        repairer.repair(document)
-        seconds = time.monotonic() - began
-        print(f"| {length:,} | {seconds:.1f} | {1e6 * seconds / len(document.encode()):.2f} |", flush=True)
+    megabytes: float
+    shards: int
+    line: int | None = None
+
+    @property
+    def row(self) -> str:
+        return f"| {self.megabytes:g} | {self.shards:,} | {'as they are' if self.line is None else f'{self.line:,}'} |"
+
+
+def as_they_are(texts: Sequence[str], size: int) -> Iterator[str]:
+    """Documents of so many characters in all, over and over the same ones.
+
+    >>> list(as_they_are(["a b", "c"], 8))
+    ['a b', 'c', 'a b', 'c']
+    """
+    for text in cycle(texts):
+        if size <= 0:
+            return
+        yield text[:size]
+        size -= len(text)
+
+
+def in_lines(texts: Sequence[str], size: int, line: int) -> Iterator[str]:
+    """The same text in lines of so many characters; what is held at once is one document.
+
+    >>> [(len(text), text.count("\\n")) for text in in_lines(["to be or not "], 50_000, 9_999)]
+    [(19999, 1), (19999, 1), (10005, 1)]
+    """
+    running = " ".join(" ".join(texts).split()) + " "
+    each = max(_DOCUMENT // line, 1) * line
+    for start in range(0, size, each):
+        length, place = min(each, size - start), start % len(running)
+        text = (running[place:] + running * (length // len(running) + 1))[:length]
+        yield "\n".join(text[first : first + line] for first in range(0, length, line))
+
+
+def write_input(folder: Path, texts: Sequence[str], case: Case) -> int:
+    """Writes the shards of a case and returns how many bytes of text there are in them."""
+    size = 0
+    for number in range(case.shards):
+        with pq.ParquetWriter(folder / f"{number:04}.parquet", pa.schema([("text", pa.string())])) as writer:
+            wanted = round(1e6 * case.megabytes / case.shards)
+            documents = as_they_are(texts, wanted) if case.line is None else in_lines(texts, wanted, case.line)
+            for group in by_size(documents, len, _ROW_GROUP):
+                writer.write_batch(pa.record_batch({"text": group}))
+                size += sum(len(text.encode()) for text in group)
+    return size
+
+
+def measure(texts: Sequence[str], model: str, case: Case) -> tuple[int, float, float]:
+    """Bytes of text, seconds on the clock and seconds of processors of one job."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "in").mkdir()
+        return write_input(Path(folder, "in"), texts, case), *run_job(model, folder)
+
+
+def series(texts: Sequence[str], model: str, cases: Sequence[Case], start: float) -> None:
+    """Prints a table, and how much the slowest case takes more than the fastest."""
+    print("\n| megabytes | shards | characters per line | seconds | of processors | microseconds per byte |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    found = []
+    for case in cases:
+        size, clock, processors = measure(texts, model, case)
+        found.append(1e6 * (processors - start) / size)
+        print(f"{case.row} {clock:.1f} | {processors:.1f} | {found[-1]:.2f} |", flush=True)
+    print(f"The slowest takes {max(found) / min(found):.2f} times as long per byte as the fastest.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", default="examples/corpus/scanned.parquet", help="Parquet with a column text")
     parser.add_argument("--model", default="default")
-    parser.add_argument("--megabytes", type=float, nargs="*", default=[1, 10, 100])
-    parser.add_argument("--shards", type=int, nargs="*", default=[1, 30, 1000])
-    parser.add_argument("--lines", type=int, nargs="*", default=[10, 1_000, 100_000, 10_000_000])
+    parser.add_argument("--large", action="store_true", help="the sizes of whole corpora")
+    parser.add_argument("--megabytes", type=float, nargs="*", help="of the first series")
+    parser.add_argument("--shards", type=int, nargs="*", help="of the second one")
+    parser.add_argument("--lines", type=int, nargs="*", help="characters per line of the third one")
+    parser.add_argument("--size", type=float, help="megabytes of the second and third series (1, or 100 with --large)")
     options = parser.parse_args(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
@@ -64,9 +125,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"performance.growth: {error}", file=sys.stderr)
         return 2
-    if options.megabytes:
-        job_series(texts, options.model, options.megabytes, options.shards)
-    line_series(texts, options.model, options.lines)
+    given = {name: getattr(options, name) for name in SMALL if getattr(options, name) is not None}
+    chosen: dict[str, list[float]] = {**(LARGE if options.large else SMALL), **given}
+    size, some = options.size or (100 if options.large else 1), 4 * available_cores()
+    _, _, start = measure(texts, options.model, Case(megabytes=1e-4, shards=available_cores()))
+    print(f"the smallest job takes {start:.1f} seconds of processors")
+    for cases in (
+        [Case(megabytes=megabytes, shards=some) for megabytes in chosen["megabytes"]],
+        [Case(megabytes=size, shards=int(shards)) for shards in chosen["shards"]],
+        [Case(megabytes=max(size, line / 1e6), shards=1, line=int(line)) for line in chosen["lines"]],
+    ):
+        if cases:
+            series(texts, options.model, cases, start)
     return 0
 
 

@@ -7,9 +7,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 
 from respace import gaps
+from respace.loops import interpreted
 from respace.packages import hidden_package
 from respace.pdf import PdfError, choose_backend, extract_text
 from respace.repairer import Repair, Repairer
@@ -19,6 +21,8 @@ from respace.version import VERSION
 
 # Lines are repaired together while they come fast; a person who types one line still gets an answer at once.
 _LINES_AT_ONCE = 512
+# The interpreter repairs so many characters in the time that loading compiled loops takes.
+_SHORT = 400
 # A text file has no zero byte; whoever has one, has it early.
 _LOOKED_AT = 1 << 16
 BOM = "\ufeff"
@@ -64,6 +68,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"respace: {hidden}", file=sys.stderr)
         return 2
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets every user with lines about GPUs
+    characters = sum(map(len, options.text)) if file is None else os.path.getsize(file)
+    with interpreted() if options.text and characters <= _SHORT else nullcontext():
+        return _run(options, file)
+
+
+def _run(options: argparse.Namespace, file: str | None) -> int:
     try:
         repairer = Repairer.load(
             options.model, options.insertion_penalty, options.deletion_penalty, all_text=options.all_text

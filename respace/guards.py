@@ -19,12 +19,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from respace import gaps
 from respace.gaps import Bits, Codes
+from respace.loops import compiled
 
 # Endings of host names that are no English word ("end.In 1990" lost a space, "example.in" did not).
 _TOP_LEVEL = (
@@ -61,6 +64,18 @@ class Pattern:
     pattern: re.Pattern[str]
     in_words: bool = False
 
+    def may_match(self, text: str, characters: set[str]) -> bool:
+        """Whether one of the triggers is in a text, of which the different characters are given too."""
+        return not self._signs.isdisjoint(characters) or any(string in text for string in self._strings)
+
+    @cached_property
+    def _signs(self) -> frozenset[str]:
+        return frozenset(trigger for trigger in self.triggers if len(trigger) == 1)
+
+    @cached_property
+    def _strings(self) -> tuple[str, ...]:
+        return tuple(trigger for trigger in self.triggers if len(trigger) > 1)
+
 
 def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool = False) -> Pattern:
     return Pattern(
@@ -68,6 +83,7 @@ def _kind(name: str, reason: str, triggers: str, pattern: str, *, in_words: bool
     )
 
 
+# A pattern is searched for faster if it begins with characters: what must not stand before them is asked afterwards.
 PATTERNS = (
     _kind(
         "entity",
@@ -159,7 +175,7 @@ PATTERNS = (
         r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
         in_words=True,
     ),
-    _kind("sequence of bases", "letters without words", "A C G T", r"\b[ACGTUN]{10,}\b"),
+    _kind("sequence of bases", "letters without words", "A C G T", r"[ACGTUN](?<!\w.)[ACGTUN]{9,}\b"),
     _kind(
         "number",
         "digits and their signs are one number",
@@ -196,7 +212,7 @@ PATTERNS = (
         r"(?m)^\.(?!(?:In|It|We|He|At|On|Of|To|By|As|If|Is|My|No|Or|So) )(?:[A-Z][A-Za-z]|[BI])(?= \S).*\S",
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
-    _kind("box to tick", "the space is the box", "[", r"(?<![\w\]])\[ \]"),
+    _kind("box to tick", "the space is the box", "[", r"\[(?<![\w\]].) \]"),
     _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
 )
 _IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
@@ -223,6 +239,8 @@ _HUMPED = re.compile(r"(?<![^\W_])[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*(?![
 _CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
 _MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
 _GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
+# What is found in longer words is not kept.
+_SHORT_WORD = 48
 # Deletions are guarded where a run of whitespace is a tab or at least this long.
 _WIDE_SPACE = 3
 
@@ -282,7 +300,7 @@ def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = 
     _guard_patterns(text, spans)
     _guard_words(text, spans)
     _guard_layout(text, spans, kinds)
-    _guard_series(characters, bits, kinds)
+    _guard_series(characters, bits, _NUMBER[SERIES], kinds)
     if int(characters.max()) >= _FIRST_UNUSUAL:
         _guard_neighbours(characters, bits, kinds)
     if lost is not None and lost.any():
@@ -296,19 +314,23 @@ class _Spans:
 
     def __init__(self, codes: Codes, kinds: NDArray[np.uint8]):
         self.codes = codes
-        self.positions = np.flatnonzero(~gaps.is_space(codes))
         self._kinds = kinds
+
+    @cached_property
+    def positions(self) -> NDArray[np.intp]:
+        return np.flatnonzero(~gaps.is_space(self.codes))
 
     def guard(self, start: int, stop: int, name: str) -> None:
         # Gaps strictly inside: from before the second character to before the last one.
-        first, last = np.searchsorted(self.positions, (start, stop - 1)).tolist()
+        first, last = self.positions.searchsorted(start), self.positions.searchsorted(stop - 1)
         inside = self._kinds[first + 1 : last + 1]
         inside[inside == 0] = _NUMBER[name]
 
 
 def _guard_patterns(text: str, spans: _Spans) -> None:
+    characters = set(text)
     for kind in _OVER_SPACES:
-        if any(trigger in text for trigger in kind.triggers):
+        if kind.may_match(text, characters):
             for match in kind.pattern.finditer(text):
                 spans.guard(*match.span(), kind.name)
 
@@ -316,38 +338,62 @@ def _guard_patterns(text: str, spans: _Spans) -> None:
 def _guard_words(text: str, spans: _Spans) -> None:
     """Tries the patterns within words, and words with humps, on all odd words."""
     humped: list[tuple[int, int]] = []
-    for start, stop in _odd_words(text, spans.codes, spans.positions):
+    for start, stop in _odd_words(spans.codes):
         word = text[start:stop]
-        for kind in _IN_WORDS:
-            if any(trigger in word for trigger in kind.triggers):
-                for match in kind.pattern.finditer(word):
-                    spans.guard(start + match.start(), start + match.end(), kind.name)
-        humped += [(start + match.start(), start + match.end()) for match in _HUMPED.finditer(word)]
+        for first, last, name in _found_before(word) if len(word) <= _SHORT_WORD else _found_in(word):
+            if name == HUMPS:
+                humped.append((start + first, start + last))
+            else:
+                spans.guard(start + first, start + last, name)
     _guard_humps(text, spans, humped)
 
 
-def _odd_words(text: str, codes: Codes, positions: NDArray[np.intp]) -> list[tuple[int, int]]:
+def _found_in(word: str) -> list[tuple[int, int, str]]:
+    """Matches of the patterns within a word, in their order, and its parts with humps."""
+    characters = set(word)
+    kinds = [(kind.name, kind.pattern) for kind in _IN_WORDS if kind.may_match(word, characters)]
+    return [(*match.span(), name) for name, pattern in [*kinds, (HUMPS, _HUMPED)] for match in pattern.finditer(word)]
+
+
+# Numbers, years and names come again and again.
+_found_before = lru_cache(maxsize=1 << 14)(_found_in)
+
+
+def _odd_words(codes: Codes) -> list[list[int]]:
     """Words, between spaces, with a sign, a digit or a capital in their middle that plain words do not have there.
 
     In running text a few in a hundred: patterns need not be tried on the others.
     """
-    kinds = _CHARACTER_KINDS[np.minimum(codes[positions], 127)]
-    left, right = kinds[:-1], kinds[1:]
-    odd = (
-        ((left == _SIGN) & (right != _HYPHEN))
-        | ((left == _SMALL) & (right == _CAPITAL))
-        | ((left == _DIGIT) & (right <= _CAPITAL))
-        | ((right == _DIGIT) & (left <= _CAPITAL))
-        | ((left == _DIGIT) & (right == _HYPHEN))
-    )
-    odd &= np.diff(positions) == 1
-    places = positions[np.flatnonzero(odd)]
-    if not len(places):
-        return []
-    spaces = np.flatnonzero(gaps.is_space(codes))
-    edges = np.concatenate([[-1], spaces, [len(codes)]])
-    after = np.unique(np.searchsorted(spaces, places))
-    return list(zip((edges[after] + 1).tolist(), edges[after + 1].tolist(), strict=True))
+    edges = np.empty((len(codes) // 2 + 1, 2), dtype=np.int64)
+    found: list[list[int]] = edges[: _find_odd_words(codes, gaps.is_space(codes), _CHARACTER_KINDS, edges)].tolist()
+    return found
+
+
+@compiled
+def _find_odd_words(codes: Any, spaces: Any, kinds: Any, edges: Any) -> int:
+    """Writes where odd words start and stop, and returns how many there are."""
+    found, start, odd = 0, 0, False
+    left = kinds[127]
+    for at in range(len(codes)):
+        if spaces[at]:
+            if odd:
+                edges[found, 0], edges[found, 1] = start, at
+                found += 1
+            start, odd = at + 1, False
+            continue
+        right = kinds[min(codes[at], np.uint32(127))]
+        if at > start and not odd:
+            odd = (
+                (left == _SIGN and right != _HYPHEN)
+                or (left == _SMALL and right == _CAPITAL)
+                or (left == _DIGIT and (right <= _CAPITAL or right == _HYPHEN))
+                or (right == _DIGIT and left <= _CAPITAL)
+            )
+        left = right
+    if odd:
+        edges[found, 0], edges[found, 1] = start, len(codes)
+        found += 1
+    return found
 
 
 def _guard_humps(text: str, spans: _Spans, found: list[tuple[int, int]]) -> None:
@@ -381,16 +427,19 @@ def _guard_layout(text: str, spans: _Spans, kinds: NDArray[np.uint8]) -> None:
     kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
 
 
-def _guard_series(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+@compiled
+def _guard_series(characters: Any, bits: Any, number: int, kinds: Any) -> None:
     """Single letters or digits that follow each other in the alphabet, as in ``A B C D``, are no word torn apart."""
-    alone = bits & np.append(bits[1:], True)
-    next_one = alone[1:-1] & (np.diff(characters[:-1]) == 1)
-    if np.count_nonzero(next_one) < _SERIES:
-        return
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], next_one, [False]])))
-    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if stop - start >= _SERIES:
-            kinds[start : stop + 2] = _NUMBER[SERIES]
+    steps = 0
+    for at in range(1, len(bits)):
+        alone = at + 1 < len(bits) and bits[at] and bits[at + 1]
+        if alone and characters[at] == characters[at - 1] + 1:
+            steps += 1
+            continue
+        if steps >= _SERIES:
+            for gap in range(at - 1 - steps, at + 1):
+                kinds[gap] = number
+        steps = 0
 
 
 def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +31,7 @@ from models.words.counts import (
 )
 from respace.gaps import Bits
 from respace.hashing import GOLDEN
+from respace.loops import compiled
 
 # Evidence from the letters alone, and with each given space (or none) counted as evidence for itself.
 KINDS = 2
@@ -108,6 +108,8 @@ class Dictionary:
         else:
             keys, counts, settings = _shortened(weights[_KEYS]), weights[_COUNTS], {}
             costs = _costs_of_older_models(weights)
+        if len(keys) and int(keys.max()) >> _KEY_BITS:
+            raise ModelError(f"weights hold a key of {int(keys.max())} for a word: expected {_KEY_BITS} bits")
         if len(keys) != len(counts):
             raise ModelError(f"weights hold {len(keys)} words and {len(counts)} counts of them")
         return cls(keys=keys, counts=counts, total=total, letter_costs=costs, **settings)
@@ -125,12 +127,20 @@ class Dictionary:
 
     @cached_property
     def _index(self) -> tuple[Any, ...]:
-        """What `_share` reads: a hash table, a filter that answers most questions without it, and shares by count."""
-        slots = np.zeros(1 << max(4, int(2 * len(self.keys)).bit_length()), dtype=np.uint32)
-        words = np.zeros(1 << (_FILTER_BITS - 3), dtype=np.uint8)
-        _fill(slots, words, self.keys, self.counts)
+        """What `_share` reads.
+
+        Words are in the order of their keys; those whose keys begin alike stand together, about one on average. Of a
+        word the rest of its key is kept, with its count. A filter answers most questions without them.
+        """
+        rest = _KEY_BITS - max(_KEY_BITS - 24, len(self.keys).bit_length())  # and the count: 32 bits
+        first_of = np.zeros((1 << (_KEY_BITS - rest)) + 1, dtype=np.int32)
+        begins = (self.keys >> np.uint64(rest)).astype(np.int64)
+        np.cumsum(np.bincount(begins, minlength=len(first_of) - 1), out=first_of[1:])
+        words = ((self.keys & np.uint64((1 << rest) - 1)) << np.uint64(8) | self.counts).astype(np.uint32)
+        known = np.zeros(1 << _FILTER_BITS, dtype=bool)
+        known[self.keys >> np.uint64(_KEY_BITS - _FILTER_BITS)] = True
         shares = (np.exp(np.arange(256) / _LOG_STEP) / self.total).astype(np.float32)
-        return slots, words, shares
+        return first_of, words, np.uint64(rest), np.packbits(known, bitorder="little"), shares
 
     @cached_property
     def _smallest_share(self) -> float:
@@ -184,7 +194,12 @@ def _packed_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 def _unpacked_keys(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
     planes = unpack(packed, np.uint8).reshape(8, -1)
-    return np.cumsum(np.ascontiguousarray(planes.T).view(np.uint64).reshape(-1), dtype=np.uint64)
+    differences = np.zeros(planes.shape[1], dtype=np.uint64)
+    in_bytes = differences.view(np.uint8).reshape(-1, 8)
+    for place, plane in enumerate(planes):
+        if plane.any():  # differences are small
+            in_bytes[:, place] = plane
+    return np.cumsum(differences, out=differences)
 
 
 def _packed_costs(costs: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -211,47 +226,22 @@ def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.broadcast_to(threes, (SYMBOLS, SYMBOLS, *threes.shape))).reshape(-1)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _filter_bit(key: np.uint64) -> np.uint64:
-    return (key * _BASE) >> np.uint64(64 - _FILTER_BITS)
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _slot_and_mark(key: np.uint64, last: np.uint64) -> tuple[np.uint64, np.uint32]:
-    """Where a key is first looked for, and what is kept of it there: 24 bits, never nothing."""
-    mixed = key * _MIX
-    return (mixed >> np.uint64(32)) & last, np.uint32((mixed >> np.uint64(8)) & np.uint64(0xFFFFFF)) | np.uint32(1)
-
-
-@numba.njit(cache=True, nogil=True)
-def _share(slots: Any, words: Any, shares: Any, hashed: np.uint64) -> np.float32:
+@compiled
+def _share(index: Any, hashed: np.uint64) -> np.float32:
     """How much of running text is a word; -1 if it is unknown."""
+    first_of, words, rest, known, shares = index
     key = hashed >> np.uint64(64 - _KEY_BITS)
-    bit = _filter_bit(key)
-    if not (words[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1:
-        return np.float32(-1)
-    last = np.uint64(len(slots) - 1)
-    place, mark = _slot_and_mark(key, last)
-    while slots[place] != 0:
-        if slots[place] >> np.uint32(8) == mark:
-            return shares[slots[place] & np.uint32(0xFF)]
-        place = (place + np.uint64(1)) & last
+    bit = key >> np.uint64(_KEY_BITS - _FILTER_BITS)
+    if (known[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1):
+        begin = key >> rest
+        wanted = np.uint32(key & ((np.uint64(1) << rest) - np.uint64(1)))
+        for place in range(first_of[begin], first_of[begin + np.uint64(1)]):
+            if words[place] >> np.uint32(8) == wanted:
+                return shares[words[place] & np.uint32(0xFF)]
     return np.float32(-1)
 
 
-@numba.njit(cache=True, nogil=True)
-def _fill(slots: Any, words: Any, keys: Any, counts: Any) -> None:
-    last = np.uint64(len(slots) - 1)
-    for number in range(len(keys)):
-        bit = _filter_bit(keys[number])
-        words[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
-        place, mark = _slot_and_mark(keys[number], last)
-        while slots[place] != 0:
-            place = (place + np.uint64(1)) & last
-        slots[place] = (mark << np.uint32(8)) | np.uint32(counts[number])
-
-
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _evidence(
     folded: Any,
     symbols: Any,
@@ -287,7 +277,7 @@ def _evidence(
         start = stop
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _unknown_words(symbols: Any, capital: Any, costs: Any, settings: Any, weights: Any) -> None:
     """The weight of an unknown word of 1, 2, … letters that starts at each position."""
     count = len(symbols)
@@ -300,27 +290,26 @@ def _unknown_words(symbols: Any, capital: Any, costs: Any, settings: Any, weight
             context = context * SYMBOLS + edge
         cost = 0.0
         for length in range(1, min(LONGEST_WORD, count - first) + 1):
-            place = context * SYMBOLS + symbols[first + length - 1]
+            place = context * SYMBOLS + np.int64(symbols[first + length - 1])
             cost += costs[place] * scale
             context = place % last_context
             end = costs[context * SYMBOLS + EDGE_SYMBOL] * scale
             weights[first, length] = settings[0] * np.exp(_PER_LETTER * length - cost - end)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_known_words(folded: Any, index: Any, weights: Any) -> None:
     count = len(folded)
-    slots, words, shares = index
     for first in range(count):
         key = np.uint64(0)
         for length in range(1, min(LONGEST_WORD, count - first) + 1):
             key = key * _BASE + (np.uint64(folded[first + length - 1]) + np.uint64(1)) * _MIX
-            share = _share(slots, words, shares, key)
+            share = _share(index, key)
             if share >= 0:
                 weights[first, length] += share * np.exp(_PER_LETTER * length)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _hold_out(
     folded: Any,
     true: Any,
@@ -332,7 +321,6 @@ def _hold_out(
 ) -> None:
     """Counts the words of the text once less, and half of the rare ones not at all."""
     count = len(folded)
-    slots, words, shares = index
     first = 0
     while first < count:
         end = first + 1
@@ -342,7 +330,7 @@ def _hold_out(
             key = np.uint64(0)
             for at in range(first, end):
                 key = key * _BASE + (np.uint64(folded[at]) + np.uint64(1)) * _MIX
-            share = _share(slots, words, shares, key)
+            share = _share(index, key)
             if share >= 0:
                 less = np.float32(once)
                 # A word of the smallest count would not be in the dictionary if it had been seen once less.
@@ -354,7 +342,7 @@ def _hold_out(
         first = end
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _cut(capital: Any, given: Any, capital_evidence: float, weights: Any, out: Any) -> None:
     """The share of all ways to cut a run that have a cut at a position: forward, backward, both together."""
     count = len(given)

@@ -15,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from respace.gaps import Bits, Codes
 from respace.hashing import GOLDEN
+from respace.loops import compiled
 
 Rows = NDArray[np.int32]
 _Hashes = NDArray[np.uint64]
@@ -99,7 +99,7 @@ class Features:
         return int(self(word.astype(np.int32), np.zeros(len(word), dtype=bool))[0, -2])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _find_rows(
     exact: Any,
     folded: Any,
@@ -148,7 +148,7 @@ def _find_rows(
         start = stop + 1
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _between(mixed: Any, start: int, stop: int, origin: int) -> np.uint64:
     """The polynomial hash of ``start:stop``, with the powers counted from ``origin``."""
     hashed = np.uint64(0)
@@ -161,7 +161,7 @@ def _between(mixed: Any, start: int, stop: int, origin: int) -> np.uint64:
     return hashed
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _to_row(hashed: np.uint64, rows: int) -> np.int64:
     """Spreads hashes over a table. The final mixing makes every bit of a polynomial hash count."""
     hashed = (hashed ^ (hashed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)

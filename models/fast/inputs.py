@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.dictionary import KINDS, LONGEST_RUN, Dictionary
 from models.fast.features import Features
 from respace.gaps import Bits
+from respace.loops import compiled
 
 # What newer models read beside the dictionary's evidence: two distances, one density, two rates of contradiction.
 SURROUNDINGS = 5
@@ -92,7 +92,7 @@ def surroundings(characters: NDArray[np.int32], bits: Bits, odds: NDArray[np.flo
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _surroundings(characters: Any, bits: Any, odds: Any, out: Any) -> None:
     size = len(characters)
     largest = np.log1p(_LONGEST_DISTANCE)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +24,7 @@ from models.fast.language_model import (
     next_cost,
 )
 from models.words.counts import LETTER, kinds_of
+from respace.loops import compiled
 
 # Ways of writing that are followed at once.
 BEAM = 8
@@ -85,7 +85,7 @@ def slow_reference(
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _decide(
     symbols: Any,
     share: Any,
@@ -110,17 +110,16 @@ def _decide(
     arc_score = np.zeros((LONGEST_STRETCH, 2 * BEAM))
     arc_count = np.zeros(LONGEST_STRETCH, dtype=np.int64)
     reached = np.zeros((LONGEST_STRETCH + 1, BEAM))
-    state_count = np.zeros(LONGEST_STRETCH + 1, dtype=np.int64)
     target = np.zeros(2 * BEAM, dtype=np.int64)
     order = np.zeros(2 * BEAM, dtype=np.int64)
 
     states = 1
     stretch = 0  # steps since there was one state only
     for at in range(len(symbols)):
-        symbol = symbols[at]
+        symbol = int(symbols[at])
         if symbol == 0:
             if stretch:
-                _finish(at, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+                _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
             states, stretch = 1, 0
             continue
         if at == 0 or symbols[at - 1] == 0:
@@ -133,7 +132,7 @@ def _decide(
         open_gap = abs(logits[at]) < certain
         if states == 1 and not open_gap:
             if stretch:
-                _finish(at, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+                _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
                 stretch = 0
             if logits[at] > 0:
                 _append(histories[0], SPACE)
@@ -144,7 +143,6 @@ def _decide(
         if stretch == 0:
             scores[0] = 0.0
             reached[0, 0] = 0.0
-            state_count[0] = 1
         arcs = 0
         count = 0
         for state in range(states):
@@ -153,7 +151,7 @@ def _decide(
                     continue
                 hash_suffixes(histories[state], known[state], hashes)
                 step = 0.0
-                new_histories[arcs] = histories[state]
+                _copy(histories[state], new_histories[arcs])
                 its_known = known[state]
                 if bit:
                     cost = next_cost(hashes, its_known, SPACE, fingerprints, costs, context_fingerprints, context_costs)
@@ -183,7 +181,7 @@ def _decide(
                     target[arc] = state
                     break
             if target[arc] < 0 and count < BEAM:
-                histories[count] = new_histories[arc]
+                _copy(new_histories[arc], histories[count])
                 known[count] = new_known[arc]
                 scores[count] = new_scores[arc]
                 target[arc] = count
@@ -197,27 +195,31 @@ def _decide(
         arc_count[stretch] = kept
         stretch += 1
         states = count
-        state_count[stretch] = count
         for state in range(count):
             reached[stretch, state] = scores[state]
         if stretch == LONGEST_STRETCH:
-            _finish(at + 1, stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out)
+            _finish(at + 1, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
             states, stretch = 1, 0
             scores[0] = 0.0
     if stretch:
-        _finish(
-            len(symbols), stretch, states, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, state_count, out
-        )
+        _finish(len(symbols), stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
+def _copy(source: Any, target: Any) -> None:
+    """By a loop: for an assignment of slices, numba compiles messages about their shapes, which takes seconds."""
+    for place in range(len(source)):
+        target[place] = source[place]
+
+
+@compiled
 def _append(history: Any, symbol: int) -> None:
     for place in range(LONGEST_CONTEXT - 1):
         history[place] = history[place + 1]
     history[LONGEST_CONTEXT - 1] = symbol
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _alike(first: Any, second: Any) -> bool:
     for place in range(LONGEST_CONTEXT - 1, -1, -1):  # noqa: SIM110 - compiled
         if first[place] != second[place]:
@@ -225,24 +227,23 @@ def _alike(first: Any, second: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _finish(
     end: int,
     stretch: int,
-    states: int,
     arc_from: Any,
     arc_to: Any,
     arc_bit: Any,
     arc_score: Any,
     arc_count: Any,
     reached: Any,
-    state_count: Any,
     out: Any,
 ) -> None:
     """New logits for the gaps of a stretch that ends before ``end``: the best way through each step with each bit."""
     ahead, behind = np.zeros(BEAM), np.zeros(BEAM)
     for step in range(stretch - 1, -1, -1):
-        behind[:] = -np.inf
+        for state in range(BEAM):
+            behind[state] = -np.inf
         best_0, best_1 = -np.inf, -np.inf
         for arc in range(arc_count[step]):
             after = arc_score[step, arc] + ahead[arc_to[step, arc]]
@@ -255,4 +256,4 @@ def _finish(
         gap = end - stretch + step
         if best_0 > -np.inf and best_1 > -np.inf:
             out[gap] = best_1 - best_0
-        ahead[:] = behind
+        _copy(behind, ahead)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from models.fast.features import FOLD_DIGITS
 from models.files import ModelError, Weights
 from respace.gaps import Bits
 from respace.hashing import GOLDEN
+from respace.loops import compiled
 
 BOUNDARY, SPACE, OTHER = 0, 1, 2
 FIRST_SYMBOL = 3  # of the frequent characters
@@ -121,13 +121,13 @@ def spaced_symbols(symbols: Symbols, bits: Bits) -> Symbols:
     return out
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def extend(hashed: np.uint64, symbol: int) -> np.uint64:
     """The hash of a stretch of symbols that is one longer."""
-    return hashed * BASE + np.uint64(symbol + 1)
+    return hashed * BASE + np.uint64(symbol) + np.uint64(1)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def finish(hashed: np.uint64, length: int) -> np.uint64:
     """Makes every bit of a hash count, and stretches of different lengths different."""
     hashed += np.uint64(length) * np.uint64(0xD6E8FEB86659FD93)
@@ -136,7 +136,7 @@ def finish(hashed: np.uint64, length: int) -> np.uint64:
     return hashed ^ (hashed >> np.uint64(32))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def look_up(fingerprints: Any, hashed: np.uint64) -> np.int64:
     """The slot of a hash, -1 where there is none."""
     size = np.uint64(len(fingerprints))
@@ -151,7 +151,7 @@ def look_up(fingerprints: Any, hashed: np.uint64) -> np.int64:
     return np.int64(-1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def fill(fingerprints: Any, values: Any, hashes: Any, new_values: Any) -> None:
     """Puts values into a table."""
     size = np.uint64(len(fingerprints))
@@ -166,17 +166,17 @@ def fill(fingerprints: Any, values: Any, hashes: Any, new_values: Any) -> None:
         values[place] = new_values[number]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def hash_suffixes(history: Any, known: int, hashes: Any) -> None:
     """Hashes of the last 0, 1, …, ``known`` symbols of a history."""
     power = np.uint64(1)
     hashes[0] = np.uint64(0)
     for length in range(1, known + 1):
-        hashes[length] = hashes[length - 1] + np.uint64(history[len(history) - length] + 1) * power
+        hashes[length] = hashes[length - 1] + (np.uint64(history[len(history) - length]) + np.uint64(1)) * power
         power *= BASE
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def next_cost(
     hashes: Any, known: int, symbol: int, fingerprints: Any, costs: Any, context_fingerprints: Any, context_costs: Any
 ) -> float:
@@ -196,7 +196,7 @@ def next_cost(
     return total + UNSEEN
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def costs_of(
     symbols: Any,
     ends: Any,

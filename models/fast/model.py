@@ -23,15 +23,16 @@ from respace.batching import by_size
 from respace.method import GivenSequence
 
 Logits = list[NDArray[np.float32]]
-# So many characters are read at once.
-_AT_ONCE = 1 << 15
 
 
 class Network(Protocol):
-    """Computes logits of texts that lie ``apart`` places apart, with 0 for characters in between."""
+    """Computes logits of texts that lie ``apart`` places apart, with 0 for characters in between; so many at once."""
 
     @property
     def apart(self) -> int: ...
+
+    @property
+    def at_once(self) -> int: ...
 
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
         """One logit for each place."""
@@ -41,9 +42,9 @@ def network_of(config: FastConfig, weights: Weights) -> Network:
     """What computes a network fastest on this machine."""
     if config.normalised or has_gpu():
         import_tensorflow()
-        from models.fast.on_tensorflow import TensorFlowNetwork
+        from models.fast.on_tensorflow import Batches, TensorFlowNetwork
 
-        return TensorFlowNetwork(config, weights)
+        return TensorFlowNetwork(config, weights, Batches.wanted() if has_gpu() else None)
     return ProcessorNetwork(config, weights)
 
 
@@ -119,7 +120,7 @@ class FastModel:
 
     def _in_groups(self, work: Callable[[list[GivenSequence]], Logits], sequences: Sequence[GivenSequence]) -> Logits:
         """Work on groups of sequences, one thread each; the compiled loops and the products let others run."""
-        groups = list(by_size(sequences, lambda one: len(one.bits) + self.network.apart, _AT_ONCE))
+        groups = list(by_size(sequences, lambda one: len(one.bits) + self.network.apart, self.network.at_once))
         threads = min(len(groups), threads_to_use())
         with one_thread_per_product():
             if threads <= 1:

@@ -2,21 +2,74 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
 from models.fast.inputs import Inputs
-from models.fast.network import LENGTH_STEP, logits
+from models.fast.network import LENGTH_STEP, Arithmetic, logits
 from models.fast.shape import FastConfig, dense_shapes
 from models.files import Weights
 from respace.windows import Window, windows
 
-# Long windows waste little on context; batches of this size stay in a processor's cache.
+# Long windows waste little on context.
 WINDOW = 1024
-BATCH_CHARACTERS = 4096
+# Says how a graphics card computes, see `Batches.wanted`.
+VARIABLE = "RESPACE_GPU"
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batches:
+    """How batches are computed.
+
+    Attributes:
+        characters: of a batch, with those that fill up its rows. The default stays in a processor's cache.
+        precision: of the convolutions; all that lies between them is in 32 bits.
+        xla: compile the whole network. XLA compiles every shape by itself, so batches come in few shapes then: lengths
+            are powers of two, and all batches of one length have as many rows.
+    """
+
+    characters: int = 4096
+    precision: str = "float32"
+    xla: bool = False
+
+    def __post_init__(self) -> None:
+        if self.characters < WINDOW:
+            raise ValueError(f"batches of {self.characters} characters: expected at least {WINDOW}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision {self.precision!r}: expected one of {', '.join(PRECISIONS)}")
+
+    @classmethod
+    def wanted(cls, told: str | None = None) -> Batches:
+        """For a graphics card: thousands of rows at once, or what `VARIABLE` says.
+
+        >>> Batches.wanted("characters=65536 precision=float16 xla=1")
+        Batches(characters=65536, precision='float16', xla=True)
+
+        Raises:
+            ValueError: it says something else.
+        """
+        said = dict(part.partition("=")[::2] for part in (told or os.environ.get(VARIABLE, "")).split())
+        unknown = said.keys() - {one.name for one in fields(cls)}
+        if unknown:
+            raise ValueError(f"{VARIABLE} has {min(unknown)!r}: expected characters=, precision= or xla=")
+        return cls(
+            characters=int(said.get("characters", 1 << 18)),
+            precision=said.get("precision", "float32"),
+            xla=said.get("xla", "0") == "1",
+        )
+
+    def shape(self, rows: int, longest: int) -> tuple[int, int]:
+        """Rows and length of a batch of so many windows, the longest of which has so many characters."""
+        if not self.xla:
+            return rows, -(-longest // LENGTH_STEP) * LENGTH_STEP
+        length = max(LENGTH_STEP, 1 << (longest - 1).bit_length())
+        return self.characters // length, length
 
 
 class TensorFlowNetwork:
@@ -25,8 +78,9 @@ class TensorFlowNetwork:
     # One place between two texts is enough: each is computed by itself.
     apart = 1
 
-    def __init__(self, config: FastConfig, weights: Weights):
-        self.config = config
+    def __init__(self, config: FastConfig, weights: Weights, batches: Batches | None = None):
+        self.config, self.batches = config, batches or Batches()
+        self._arithmetic = Arithmetic(tf.as_dtype(self.batches.precision), lambda function: function)
         features = config.features
         self._table = tf.constant(weights["table"])
         # The word's part of the table is read three times: before the gap, behind it, and both.
@@ -41,11 +95,17 @@ class TensorFlowNetwork:
                 tf.TensorSpec([None, None], tf.float32),
                 tf.TensorSpec([None, None, config.evidence_kinds], tf.float32),
             ],
+            jit_compile=self.batches.xla,
         )
+
+    @property
+    def at_once(self) -> int:
+        """So many characters fill several batches: those of about the same length go together."""
+        return 4 * self.batches.characters
 
     def _forward(self, rows: tf.Tensor, characters: tf.Tensor, bits: tf.Tensor, evidence: tf.Tensor) -> tf.Tensor:
         looked_up = tf.cast(tf.gather(self._table, rows), tf.float32) * self._scales
-        return logits(self.config, self._dense, looked_up, characters, bits, evidence)[-1]
+        return logits(self.config, self._dense, looked_up, characters, bits, evidence, self._arithmetic)[-1]
 
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
         """One logit for each place of texts with nothing between them: cut into windows, sorted by length, put back."""
@@ -58,7 +118,7 @@ class TensorFlowNetwork:
             for window in windows(stop - start, WINDOW, self.config.context)
         ]
         places.sort(key=lambda place: place[1].stop - place[1].start)
-        for batch in _batches(places):
+        for batch in self._batches_of(places):
             result = self._run(inputs, batch)
             for row, (start, window) in enumerate(batch):
                 middle = result[row, window.keep_start - window.start : window.keep_stop - window.start]
@@ -67,11 +127,11 @@ class TensorFlowNetwork:
 
     def _run(self, inputs: Inputs, batch: list[tuple[int, Window]]) -> NDArray[np.float32]:
         """Logits of a padded batch of windows."""
-        length = -(-max(window.stop - window.start for _, window in batch) // LENGTH_STEP) * LENGTH_STEP
-        characters = np.zeros((len(batch), length), dtype=np.int32)
-        bits = np.zeros((len(batch), length), dtype=np.float32)
-        rows = np.zeros((len(batch), length, self.config.features.columns), dtype=np.int32)
-        evidence = np.zeros((len(batch), length, self.config.evidence_kinds), dtype=np.float32)
+        shape = self.batches.shape(len(batch), max(window.stop - window.start for _, window in batch))
+        characters = np.zeros(shape, dtype=np.int32)
+        bits = np.zeros(shape, dtype=np.float32)
+        rows = np.zeros((*shape, self.config.features.columns), dtype=np.int32)
+        evidence = np.zeros((*shape, self.config.evidence_kinds), dtype=np.float32)
         for row, (start, window) in enumerate(batch):
             read, here = slice(start + window.start, start + window.stop), slice(0, window.stop - window.start)
             characters[row, here] = inputs.characters[read]
@@ -81,14 +141,14 @@ class TensorFlowNetwork:
         found: NDArray[np.float32] = self._compiled(rows, characters, bits, evidence).numpy()
         return found
 
-
-def _batches(places: list[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
-    """Batches of places sorted by length, each of about `BATCH_CHARACTERS` padded characters."""
-    batch: list[tuple[int, Window]] = []
-    for place in places:
-        if batch and (len(batch) + 1) * (place[1].stop - place[1].start) > BATCH_CHARACTERS:
+    def _batches_of(self, places: list[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
+        """Batches of places that are sorted by length."""
+        batch: list[tuple[int, Window]] = []
+        for place in places:
+            _, length = self.batches.shape(1, place[1].stop - place[1].start)
+            if batch and (len(batch) + 1) * length > self.batches.characters:
+                yield batch
+                batch = []
+            batch.append(place)
+        if batch:
             yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch

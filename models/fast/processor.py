@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,16 +21,20 @@ from models.fast.inputs import Inputs
 from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
 from models.files import Weights
 from respace.gaps import Bits
+from respace.loops import compiled, compiled_sum
 from respace.windows import windows
 
 # Characters that are computed at once.
-CHUNK = 1024
+CHUNK = 2048
 # Logits of the exit as large as this are final.
 CERTAIN = 9.0
 
 
 class ProcessorNetwork:
     """The network with its weights."""
+
+    # So many characters are one thread's work.
+    at_once = 1 << 15
 
     def __init__(self, config: FastConfig, weights: Weights, certain: float = CERTAIN):
         if config.normalised:
@@ -157,7 +160,7 @@ def _reached(needed: Bits, dilation: int) -> Bits:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _patches(
     characters: Any,
     bits: Any,
@@ -182,21 +185,23 @@ def _patches(
         # The gap before place g reads the n-grams that start at g - n, …, g: those that touch it.
         for place in range(count + n):
             at = start + place - n
+            found = looked_up[place]
             if at >= 0 and characters[at] > 0:
-                row = rows[at, column]
+                row = table[rows[at, column]]
                 for i in range(width):
-                    looked_up[place, i] = table[row, i]
+                    found[i] = row[i]
             else:
                 for i in range(width):
-                    looked_up[place, i] = 0.0
+                    found[i] = 0.0
         _copy_stretches(looked_up, n + 1, out, offset)
         offset += (n + 1) * width
     for place in range(count):
         for column in range(len(lengths), columns):
-            row = rows[start + place, column]
+            row = table[rows[start + place, column]]
             first = offset + (column - len(lengths)) * width
+            found = out[place, first : first + width]
             for i in range(width):
-                out[place, first + i] = table[row, i]
+                found[i] = row[i]
     offset += (columns - len(lengths)) * width
     letters, kinds = embeddings.shape[1], evidence.shape[1]
     near_width = letters + 1 + kinds
@@ -215,16 +220,19 @@ def _patches(
     _copy_stretches(near, 2 * NEAR + 1, out, offset)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _copy_stretches(values: Any, length: int, out: Any, offset: int) -> None:
     """Puts so many neighbouring rows side by side, from each row on."""
     flat, width = values.reshape(-1), values.shape[1]
     size = length * width
     for place in range(len(out)):
-        out[place, offset : offset + size] = flat[place * width : place * width + size]
+        # Slices first: the compiler then sees that nothing but a copy happens.
+        source, target = flat[place * width : place * width + size], out[place, offset : offset + size]
+        for i in range(size):
+            target[i] = source[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_bias(x: Any, bias: Any, filled: Any) -> None:
     for at in range(len(x)):
         if filled[at]:
@@ -235,7 +243,7 @@ def _add_bias(x: Any, bias: Any, filled: Any) -> None:
                 x[at, i] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> None:
     """Adds the rectified convolution to its input; ``y`` holds the products with its three kernels side by side."""
     count, width = x.shape
@@ -244,9 +252,10 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
         if not filled[at]:
             continue
         if dilation <= at < count - dilation:
-            left, here, right = y[at - dilation], y[at], y[at + dilation]
+            left, here = y[at - dilation, :width], y[at, width : 2 * width]
+            right, sums = y[at + dilation, 2 * width :], x[at]
             for i in range(width):
-                x[at, i] += max(zero, left[i] + here[width + i] + right[2 * width + i] + bias[i])
+                sums[i] += max(zero, left[i] + here[i] + right[i] + bias[i])
         else:
             for i in range(width):
                 value = y[at, width + i] + bias[i]
@@ -257,29 +266,33 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
                 x[at, i] += max(zero, value)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
     """What a convolution reads at the chosen places, its three parts side by side."""
     count, width = x.shape
     for number in range(len(chosen)):
         for part in range(3):
             at = chosen[number] + (part - 1) * dilation
+            target = out[number, part * width : (part + 1) * width]
             if 0 <= at < count:
-                out[number, part * width : (part + 1) * width] = x[at]
+                source = x[at]
+                for i in range(width):
+                    target[i] = source[i]
             else:
-                out[number, part * width : (part + 1) * width] = 0.0
+                for i in range(width):
+                    target[i] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
     zero = np.float32(0)
     for number in range(len(chosen)):
-        at = chosen[number]
+        sums, new = x[chosen[number]], y[number]
         for i in range(x.shape[1]):
-            x[at, i] += max(zero, y[number, i] + bias[i])
+            sums[i] += max(zero, new[i] + bias[i])
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled_sum
 def _last_layer(hidden: Any, bias: Any, kernel: Any, offset: float, out: Any) -> None:
     zero = np.float32(0)
     for at in range(len(hidden)):

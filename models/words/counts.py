@@ -29,11 +29,11 @@ WORDS_MODEL = "words"
 LETTER, DIGIT, OTHER = 0, 1, 2
 _TABLE = 0x3000
 _APOSTROPHES = np.array([ord("'"), 0x2019], dtype=np.uint32)
-_BASE = GOLDEN
+HASH_BASE, HASH_SCRAMBLE = GOLDEN, np.uint64(0xD6E8FEB86659FD93)
 # Letters for words nobody has seen: a-z, A-Z, all others, and the edge of a word.
 OTHER_LETTER, EDGE, LETTERS = 52, 53, 54
 _LOG_STEP = 16.0
-_FILTER_BITS = 22
+FILTER_BITS = 22
 
 
 def _kind_table() -> NDArray[np.uint8]:
@@ -105,7 +105,7 @@ def unknown_word_costs(
 
 def hash_step(hashes: NDArray[np.uint64], codes: NDArray[Any]) -> NDArray[np.uint64]:
     """Hashes of stretches that are one character longer."""
-    return hashes * _BASE + (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD6E8FEB86659FD93)
+    return hashes * HASH_BASE + (codes.astype(np.uint64) + np.uint64(1)) * HASH_SCRAMBLE
 
 
 def word_hashes(words: list[str]) -> NDArray[np.uint64]:
@@ -165,7 +165,7 @@ def pack(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 def unpack(packed: NDArray[np.uint8], kind: type) -> NDArray[Any]:
     try:
-        return np.frombuffer(zlib.decompress(packed.tobytes()), dtype=kind)
+        return np.frombuffer(zlib.decompress(packed.data), dtype=kind)
     except (zlib.error, ValueError) as error:
         raise ModelError(f"packed weights are damaged ({error}): copy the model directory again") from None
 
@@ -176,22 +176,22 @@ class SortedTable:
     def __init__(self, keys: NDArray[np.uint64]):
         self.order = np.argsort(keys)
         self.keys = keys[self.order]
-        self._filter = np.zeros(1 << _FILTER_BITS, dtype=bool)
-        self._filter[self._slots(self.keys)] = True
+        self.filter = np.zeros(1 << FILTER_BITS, dtype=bool)
+        self.filter[self._slots(self.keys)] = True
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The number of each key, -1 where there is none."""
         out = np.full(len(keys), -1, dtype=np.int64)
         if not len(self.keys):
             return out
-        maybe = np.flatnonzero(self._filter[self._slots(keys)])
+        maybe = np.flatnonzero(self.filter[self._slots(keys)])
         places = np.searchsorted(self.keys, keys[maybe]).clip(max=len(self.keys) - 1)
         right = self.keys[places] == keys[maybe]
         out[maybe[right]] = self.order[places[right]]
         return out
 
     def _slots(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return (keys * _BASE) >> np.uint64(64 - _FILTER_BITS)
+        return (keys * HASH_BASE) >> np.uint64(64 - FILTER_BITS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models.words.counts import LETTER, LONGEST_WORD, WordCounts, hash_step, kinds_of, run_lengths
+from models.words.counts import (
+    FILTER_BITS,
+    HASH_BASE,
+    HASH_SCRAMBLE,
+    LETTER,
+    LONGEST_WORD,
+    WordCounts,
+    kinds_of,
+    run_lengths,
+)
 from respace.gaps import Bits, Codes
+from respace.loops import compiled
 
 # Longer runs are cut off here: whether there are words in them is clear by then.
 LONGEST_RUN = 64
@@ -58,17 +67,25 @@ def cut_into_words(counts: WordCounts, codes: Codes, first: Bits) -> Cut:
 def _known_words(counts: WordCounts, codes: Codes, room: NDArray[np.int64]) -> NDArray[np.int32]:
     """Numbers of the known words that start at each position, by length; -1 where there is none."""
     numbers = np.full((len(codes), LONGEST_WORD), -1, dtype=np.int32)
-    places = np.flatnonzero(room)
-    hashes = np.zeros(len(places), dtype=np.uint64)
-    for length in range(1, LONGEST_WORD + 1):
-        fits = room[places] >= length
-        places, hashes = places[fits], hashes[fits]
-        hashes = hash_step(hashes, codes[places + length - 1])
-        numbers[places, length - 1] = counts.word_table.find(hashes)
+    table = counts.word_table
+    _find_words(codes, room, table.keys, table.order, table.filter, numbers)
     return numbers
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
+def _find_words(codes: Any, room: Any, keys: Any, order: Any, known: Any, out: Any) -> None:
+    """As `SortedTable.find` for all stretches of letters, with the hashes of `hash_step`."""
+    for start in range(len(codes)):
+        hashed = np.uint64(0)
+        for length in range(1, min(LONGEST_WORD, room[start]) + 1):
+            hashed = hashed * HASH_BASE + (np.uint64(codes[start + length - 1]) + np.uint64(1)) * HASH_SCRAMBLE
+            if known[(hashed * HASH_BASE) >> np.uint64(64 - FILTER_BITS)]:
+                place = np.searchsorted(keys, hashed)
+                if place < len(keys) and keys[place] == hashed:
+                    out[start, length - 1] = order[place]
+
+
+@compiled
 def _cheapest(scores: Any, starts: Any, lengths: Any, found_starts: Any, found_lengths: Any) -> int:
     """Viterbi over each run; writes the known words of the best ways, in order, and returns how many there are."""
     best = np.zeros(LONGEST_RUN + 1)

@@ -21,13 +21,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from respace.storage.answers import first_answer
 from respace.storage.errors import UserError
 from respace.storage.files import file_size, filesystem, is_local, join_url
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TEMPORARY_SUFFIX = ".respace-tmp"
 
@@ -110,6 +111,7 @@ def remove_temporaries(root: str) -> int:
 
 def publish_table(url: str, table: pa.Table, row_group_size: int) -> None:
     """Publishes a table as Parquet, if all its rows can be read back."""
+    import pyarrow.parquet as pq
 
     def verify(path: str) -> None:
         written = pq.ParquetFile(path).metadata.num_rows

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.lines import PIECE, WordsAndLetters, judge_identity, load_line_judge
-from models.prose import LINE_BREAK, ProseModel, ngram_rows
+from models.prose import LINE_BREAK, ProseModel, ngram_rows, odds_of_prose
 from models.words.counts import load_word_counts
 from models.words.cutting import cut_into_words
 from respace import gaps
@@ -151,7 +151,7 @@ def test_evidence_is_a_running_sum() -> None:
     table[rows[0][0]] = 2.0
     model = ProseModel.of(table, bias=0.5)
     assert np.diff(model.evidence(codes)).tolist() == [2, 0, 0, 2, 0]
-    assert model.odds(np.array([4.0]), np.array([0])).tolist() == [1.5]
+    assert odds_of_prose(model.bias, 4.0, 0) == 1.5
 
 
 def test_the_shipped_judge_has_a_name() -> None:

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from models.fast.features import Features
 from models.fast.inputs import quotes_told_apart
 from respace import gaps
+from respace.loops import compiled
 
 _CHUNK_CHARACTERS = 1 << 20
 # Log odds and log counts are brought to about the size of learnt values.
@@ -64,7 +64,7 @@ def count_table(features: Features, row_width: int, texts: Iterable[str]) -> NDA
     return table
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count(rows: Any, word_starts: Any, valid: Any, lengths: Any, counts: Any) -> None:
     size = len(valid)
     last = counts.shape[1] - 1

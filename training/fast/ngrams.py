@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +34,7 @@ from models.fast.language_model import (
     finish,
 )
 from respace.gaps import Codes
+from respace.loops import compiled
 from respace.noise.rows import Rows
 
 _MOST_SYMBOLS = 256 - FIRST_SYMBOL
@@ -135,7 +135,7 @@ def _count_part(symbols: Symbols, order: int, fewest: int, part: int, parts: int
     return Counted(ends=ends[frequent], counts=counts[frequent], totals=its_totals, types=its_types)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled
 def _slot(keys: Any, key: np.uint64) -> np.uint64:
     """Where a key is, or would be put."""
     last = np.uint64(len(keys) - 1)
@@ -145,7 +145,7 @@ def _slot(keys: Any, key: np.uint64) -> np.uint64:
     return place
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count(
     symbols: Any,
     order: int,
@@ -195,7 +195,7 @@ def _count(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _of_contexts(
     symbols: Any, order: int, ends: Any, contexts: Any, totals: Any, types: Any, its_totals: Any, its_types: Any
 ) -> None:
@@ -261,7 +261,7 @@ def _hashes(symbols: Symbols, ends: NDArray[np.uint32], order: int, without_last
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _hash_all(symbols: Any, ends: Any, order: int, without_last: int, out: Any) -> None:
     for number in range(len(ends)):
         hashed = np.uint64(0)

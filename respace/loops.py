@@ -1,0 +1,80 @@
+"""Loops over characters: plain Python that numba compiles, as soon as there is enough to do.
+
+Importing numba and loading what it compiled takes most of a second, and compiling on a new machine far longer. The
+interpreter has repaired a short text long before: inside of `interpreted` the same functions run as they are written,
+so there is one implementation of each, and a line on the command line does not wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import update_wrapper
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_creating = Lock()
+_is_interpreted = False
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Loops are not compiled in this block, in the whole process: for a short text, before anything else was repaired.
+
+    Results are those of the compiled loops up to rounding.
+    """
+    global _is_interpreted
+    _is_interpreted = True
+    try:
+        with np.errstate(over="ignore"):  # hashes overflow, and are meant to
+            yield
+    finally:
+        _is_interpreted = False
+
+
+def compiled(function: Function) -> Function:
+    """A loop that is compiled when it is first called."""
+    return cast(Function, _Loop(function, fastmath=False))
+
+
+def compiled_sum(function: Function) -> Function:
+    """As `compiled`, for loops whose sums may be added in any order: several terms at once."""
+    return cast(Function, _Loop(function, fastmath=True))
+
+
+class _Loop:
+    def __init__(self, function: Callable[..., Any], fastmath: bool):
+        self._function, self._fastmath = function, fastmath
+        self._dispatcher: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments) if _is_interpreted else self._compiled(*arguments)
+
+    @property
+    def _compiled(self) -> Any:
+        if self._dispatcher is None:
+            with _creating:
+                self._dispatcher = self._dispatcher or _compile(self._function, self._fastmath)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Asked for by numba where one loop calls another."""
+        return self._compiled._numba_type_
+
+
+def _compile(function: Callable[..., Any], fastmath: bool) -> Any:
+    import numba
+
+    def compile_it(cache: bool) -> Any:
+        return numba.njit(function, cache=cache, nogil=True, fastmath=fastmath)
+
+    try:
+        return compile_it(cache=True)
+    except RuntimeError:  # there is no place for what was compiled: neither the package nor a home can be written
+        return compile_it(cache=False)

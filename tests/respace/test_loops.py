@@ -1,0 +1,72 @@
+"""The same loops, compiled and interpreted: one implementation, two ways to run it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from models.fast.method import FastMethod
+from respace import gaps, loops
+from respace.loops import compiled, interpreted
+from respace.method import GivenSequence
+from respace.repairer import Repairer
+
+TEXTS = [
+    "Thealgo rithm isfast.",
+    'He said:"Deep lear ning-based methods" havebeen shown in2019, see Section 3( Smithet al.,2018 ).',
+    "theyallcametothehouseontheriverbankbeforeitwasdark",
+    "Über-naïve approach's αβγδε ℝ 中文 \U0001f600 test, file_name.txt and 10,000\u2028new lineof text",
+]
+
+
+@pytest.fixture(scope="module")
+def repairer() -> Repairer:
+    return Repairer.load()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_interpreted_and_compiled_loops_agree(repairer: Repairer, text: str) -> None:
+    assert isinstance(repairer.method, FastMethod)
+    characters, bits = gaps.split(text)
+    given = [GivenSequence(gaps.code_points(characters), bits)]
+    by_numba, repaired = repairer.method.model.sequence_logits(given), repairer.repair_with_edits(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with interpreted():
+            by_python, again = repairer.method.model.sequence_logits(given), repairer.repair_with_edits(text)
+    np.testing.assert_allclose(by_python[0], by_numba[0], atol=1e-3)
+    assert (again.text, again.left_alone) == (repaired.text, repaired.left_alone)
+
+
+@compiled
+def _twice(value: int) -> int:
+    return 2 * value
+
+
+@compiled
+def _four_times(value: int) -> int:
+    return _twice(_twice(value))
+
+
+def test_loops_call_each_other_and_keep_their_names() -> None:
+    assert _four_times(3) == 12
+    assert _four_times.__name__ == "_four_times"
+    with interpreted():
+        assert _four_times(3) == 12
+
+
+def test_without_a_place_for_what_was_compiled_it_is_compiled_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    njit = numba.njit
+
+    def no_place(function: Callable[..., Any], cache: bool, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(function, **options)
+
+    monkeypatch.setattr(numba, "njit", no_place)
+    assert loops.compiled(lambda value: value + 1)(2) == 3
