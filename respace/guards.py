@@ -40,6 +40,7 @@ _FILE_ENDINGS = (
     "svg|zip|gz|tgz|tar|bz2|xz|exe|dll|ini|cfg|conf|toml|ya?ml|sh|bat|java|class|jar|cpp|cc|hpp|rb|rs|go|php|pl|sql|"
     "log|lock|parquet|ipynb|tmp|bak|cache|mp3|mp4|wav|avi|so|rpm|deb"
 )
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 _KEY_COMMANDS = (
     "cite[a-z]*|[a-z]*ref|label|input|include[a-z]*|usepackage|documentclass|begin|end|bibliography[a-z]*|url|href|"
     "newcommand|renewcommand|hspace|vspace|setlength|pagestyle|index"
@@ -89,7 +90,8 @@ PATTERNS = (
         "entity",
         "a character of markup, written as a name",
         "&",
-        r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});",
+        # With a space on one side it is written to the other: as a bracket is, or a quotation mark.
+        rf"(?<!\S){_ENTITY}\S?|\S?{_ENTITY}(?!\S)|{_ENTITY}",
     ),
     _kind(
         "tag",

@@ -10,7 +10,7 @@ from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, 
 
 # For each kind: the text, with what must stay between ‹ and ›.
 EXAMPLES = {
-    "entity": ["a ‹&quot;›deep‹&quot;› b", "‹&#8217;›s", "x‹&#x1F600;›"],
+    "entity": ["a ‹&quot;d›ee‹p&quot;› b", "‹&#8217;s›", "‹x&#x1F600;›", "glued‹&quot;›the", "a ‹&amp;› b"],
     "tag": ['say ‹<a href="index.html" class=x>›here‹</a>›', "‹<br/>›", "‹<!-- two words -->›", "‹<stdio.h>›"],
     "address": [
         "See ‹https://en.wikipedia.org/wiki/Optical_character_recognition#Text_recognition› for",
