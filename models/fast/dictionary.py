@@ -140,7 +140,7 @@ class Dictionary:
         known = np.zeros(1 << _FILTER_BITS, dtype=bool)
         known[self.keys >> np.uint64(_KEY_BITS - _FILTER_BITS)] = True
         shares = (np.exp(np.arange(256) / _LOG_STEP) / self.total).astype(np.float32)
-        return first_of, words, np.uint64(rest), np.packbits(known, bitorder="little"), shares
+        return np.packbits(known, bitorder="little"), first_of, words, np.uint64(rest), shares
 
     @cached_property
     def _smallest_share(self) -> float:
@@ -227,17 +227,21 @@ def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
 
 
 @compiled
-def _share(index: Any, hashed: np.uint64) -> np.float32:
+def _may_be_known(known: Any, hashed: np.uint64) -> bool:
+    """What the filter says; a function of its own, so small that it becomes part of the loops that ask."""
+    bit = hashed >> np.uint64(64 - _FILTER_BITS)
+    return (known[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1) != 0
+
+
+@compiled
+def _share(first_of: Any, words: Any, rest: np.uint64, shares: Any, hashed: np.uint64) -> np.float32:
     """How much of running text is a word; -1 if it is unknown."""
-    first_of, words, rest, known, shares = index
     key = hashed >> np.uint64(64 - _KEY_BITS)
-    bit = key >> np.uint64(_KEY_BITS - _FILTER_BITS)
-    if (known[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1):
-        begin = key >> rest
-        wanted = np.uint32(key & ((np.uint64(1) << rest) - np.uint64(1)))
-        for place in range(first_of[begin], first_of[begin + np.uint64(1)]):
-            if words[place] >> np.uint32(8) == wanted:
-                return shares[words[place] & np.uint32(0xFF)]
+    begin = key >> rest
+    wanted = np.uint32(key & ((np.uint64(1) << rest) - np.uint64(1)))
+    for place in range(first_of[begin], first_of[begin + np.uint64(1)]):
+        if words[place] >> np.uint32(8) == wanted:
+            return shares[words[place] & np.uint32(0xFF)]
     return np.float32(-1)
 
 
@@ -300,11 +304,13 @@ def _unknown_words(symbols: Any, capital: Any, costs: Any, settings: Any, weight
 @compiled
 def _add_known_words(folded: Any, index: Any, weights: Any) -> None:
     count = len(folded)
+    known, first_of, words, rest, shares = index
+    unknown = np.float32(-1)
     for first in range(count):
         key = np.uint64(0)
         for length in range(1, min(LONGEST_WORD, count - first) + 1):
             key = key * _BASE + (np.uint64(folded[first + length - 1]) + np.uint64(1)) * _MIX
-            share = _share(index, key)
+            share = _share(first_of, words, rest, shares, key) if _may_be_known(known, key) else unknown
             if share >= 0:
                 weights[first, length] += share * np.exp(_PER_LETTER * length)
 
@@ -321,6 +327,8 @@ def _hold_out(
 ) -> None:
     """Counts the words of the text once less, and half of the rare ones not at all."""
     count = len(folded)
+    known, first_of, words, rest, shares = index
+    unknown = np.float32(-1)
     first = 0
     while first < count:
         end = first + 1
@@ -330,7 +338,7 @@ def _hold_out(
             key = np.uint64(0)
             for at in range(first, end):
                 key = key * _BASE + (np.uint64(folded[at]) + np.uint64(1)) * _MIX
-            share = _share(index, key)
+            share = _share(first_of, words, rest, shares, key) if _may_be_known(known, key) else unknown
             if share >= 0:
                 less = np.float32(once)
                 # A word of the smallest count would not be in the dictionary if it had been seen once less.
