@@ -1,18 +1,22 @@
-"""Threads: as many as are wanted, each with its own text, and none of them sharing a product of matrices."""
+"""Threads: as many as are wanted, each with its own text, and none of them sharing a product of matrices.
+
+And products of matrices that round alike wherever a row stands, so that a text is judged alike in whatever company.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+import numpy as np
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 # What worker processes are told, see `transforms.shards.workers`.
 _TOLD = "OMP_NUM_THREADS"
+_LONGEST_PERIOD = 48
 
 
 def threads_to_use() -> int:
@@ -26,26 +30,59 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_using, _changing = 0, threading.Lock()
-_limited: Any = None
+class _OneThread:
+    """Limits products to one thread, from the first of several threads that want it to the last."""
+
+    def __init__(self) -> None:
+        self._lock, self._using = threading.Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._using += 1
+            if self._using == 1:
+                _take_control()
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._using -= 1
+            if self._using == 0:
+                _take_control()
+                self._limit.restore_original_limits()
+                _take_control()
 
 
-@contextmanager
-def one_thread_per_product() -> Iterator[None]:
+def _take_control() -> None:
+    """Newer threadpoolctl listens to one thread alone; the last one to leave may be another than the first to come."""
+    forget = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if forget is not None:
+        forget(force=True)
+
+
+_one_thread = _OneThread()
+
+
+def one_thread_per_product() -> AbstractContextManager[None]:
     """NumPy's products use one thread each: small ones are faster so, texts run side by side, and what comes out does
-    not depend on the number of cores (two threads round otherwise than one).
-
-    This holds for the whole process, from the first of several threads that want it to the last.
+    not depend on the number of cores (two threads round otherwise than one). This holds for the whole process.
     """
-    global _using, _limited
-    with _changing:
-        if not _using:
-            _limited = _controller().limit(limits=1, user_api="blas")
-        _using += 1
-    try:
-        yield
-    finally:
-        with _changing:
-            _using -= 1
-            if not _using:
-                _limited.restore_original_limits()
+    return _one_thread
+
+
+@lru_cache(maxsize=1)
+def period_of_products() -> int:
+    """Rows of a product are rounded alike if they stand so many rows apart, or a multiple of it.
+
+    Libraries compute several rows at once, and the last of them otherwise than the first. How many, is found by trying:
+    it depends on the library and on the processor. Where nothing is found, the largest one that was tried must do.
+    """
+    random = np.random.default_rng(0)
+    left, right = (random.normal(size=size).astype(np.float32) for size in ((16 * _LONGEST_PERIOD, 128), (128, 128)))
+    with one_thread_per_product():
+        product = left @ right
+        for period in (1, 4, 6, 8, 12, 16, 24, 32, _LONGEST_PERIOD):
+            moved = np.array_equal(left[period:] @ right, product[period:])
+            if moved and np.array_equal(left[:-period] @ right, product[:-period]):
+                return period
+    return _LONGEST_PERIOD

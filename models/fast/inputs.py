@@ -104,6 +104,8 @@ def _surroundings(characters: Any, bits: Any, odds: Any, out: Any) -> None:
         stop = start
         while stop < size and characters[stop] != 0:
             stop += 1
+        # From nothing: what came before would change how the sums are rounded.
+        spaces[start], missing[start], spurious[start] = 0.0, 0.0, 0.0
         for at in range(start, stop):
             spaces[at + 1] = spaces[at] + bits[at]
             missing[at + 1] = missing[at] + (max(0.0, odds[at]) if not bits[at] else 0.0)
@@ -122,6 +124,4 @@ def _surroundings(characters: Any, bits: Any, odds: Any, out: Any) -> None:
             low, high = max(start, at - FAR), min(stop, at + FAR + 1)
             out[at, 3] = min(2.0, 20 * (missing[high] - missing[low]) / (high - low))
             out[at, 4] = min(2.0, 20 * (spurious[high] - spurious[low]) / (high - low))
-        for at in range(stop, min(stop + 1, size)):
-            spaces[at + 1], missing[at + 1], spurious[at + 1] = spaces[at], missing[at], spurious[at]
         start = stop + 1

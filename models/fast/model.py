@@ -26,10 +26,14 @@ Logits = list[NDArray[np.float32]]
 
 
 class Network(Protocol):
-    """Computes logits of texts that lie ``apart`` places apart, with 0 for characters in between; so many at once."""
+    """Computes logits of texts that lie at least ``apart`` places apart and begin at multiples of ``aligned``, with 0
+    for characters in between; so many at once."""
 
     @property
     def apart(self) -> int: ...
+
+    @property
+    def aligned(self) -> int: ...
 
     @property
     def at_once(self) -> int: ...
@@ -107,16 +111,17 @@ class FastModel:
             raise ValueError("this model has no language model: expected one that was counted (training.count_ngrams)")
         if not sequences:
             return []
+        layout = Layout(sequences, apart=1)
         together = joint_logits(
             self.language_model,
             self.joint,
             quotes_told_apart(
-                _laid([one.characters for one in sequences], 1, np.int32),
-                _laid([_line_starts(one) for one in sequences], 1, np.bool_),
+                layout.laid([one.characters for one in sequences], np.int32),
+                layout.laid([_line_starts(one) for one in sequences], np.bool_),
             ),
-            _laid(logits, 1, np.float32),
+            layout.laid(logits, np.float32),
         )
-        return _taken_up(together, sequences, 1)
+        return layout.taken_up(together)
 
     def _in_groups(self, work: Callable[[list[GivenSequence]], Logits], sequences: Sequence[GivenSequence]) -> Logits:
         """Work on groups of sequences, one thread each; the compiled loops and the products let others run."""
@@ -132,31 +137,39 @@ class FastModel:
         return self.hear_language_model(group, self._group_logits(group))
 
     def _group_logits(self, group: list[GivenSequence]) -> Logits:
-        return _taken_up(self.network(self._inputs(group)), group, self.network.apart)
+        """Whole sequences, laid as far apart as the network wants them."""
+        layout = Layout(group, self.network.apart, self.network.aligned)
+        return layout.taken_up(self.network(self._inputs(group, layout)))
 
-    def _inputs(self, group: Sequence[GivenSequence]) -> Inputs:
-        """What is read of whole sequences, laid as far apart as the network wants them."""
-        apart = self.network.apart
+    def _inputs(self, group: Sequence[GivenSequence], layout: Layout) -> Inputs:
         return inputs_of(
             self.config.features,
             self.dictionary,
             self.config.evidence_kinds,
-            _laid([one.characters for one in group], apart, np.int32),
-            _laid([_without_first(one.bits) for one in group], apart, np.bool_),
-            _laid([_line_starts(one) for one in group], apart, np.bool_),
+            layout.laid([one.characters for one in group], np.int32),
+            layout.laid([_without_first(one.bits) for one in group], np.bool_),
+            layout.laid([_line_starts(one) for one in group], np.bool_),
         )
 
 
-def _laid(arrays: Sequence[NDArray[Any]], apart: int, kind: type[Any]) -> NDArray[Any]:
-    """Arrays one after the other, with so many zeros behind each."""
-    nothing = np.zeros(apart, dtype=kind)
-    return np.concatenate([part for one in arrays for part in (one.astype(kind), nothing)])
+class Layout:
+    """Sequences one after the other, with at least so many places behind each, beginning at multiples of a number."""
 
+    def __init__(self, sequences: Sequence[GivenSequence], apart: int, aligned: int = 1):
+        self._lengths = [len(one.bits) for one in sequences]
+        rooms = [-(-(length + apart) // aligned) * aligned for length in self._lengths]
+        *self._starts, self._size = np.cumsum([0, *rooms]).tolist()
 
-def _taken_up(laid: NDArray[np.float32], sequences: Sequence[GivenSequence], apart: int) -> Logits:
-    """The parts of sequences that were laid so."""
-    stops = np.cumsum([len(one.bits) + apart for one in sequences]) - apart
-    return [laid[stop - len(one.bits) : stop] for one, stop in zip(sequences, stops.tolist(), strict=True)]
+    def laid(self, arrays: Sequence[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:
+        """Arrays of the sequences' lengths, with 0 in between."""
+        out = np.zeros(self._size, dtype=kind)
+        for start, array in zip(self._starts, arrays, strict=True):
+            out[start : start + len(array)] = array
+        return out
+
+    def taken_up(self, laid: NDArray[np.float32]) -> Logits:
+        """The sequences' parts of an array that was laid so."""
+        return [laid[start : start + length] for start, length in zip(self._starts, self._lengths, strict=True)]
 
 
 def _without_first(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:

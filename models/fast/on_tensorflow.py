@@ -77,6 +77,7 @@ class TensorFlowNetwork:
 
     # One place between two texts is enough: each is computed by itself.
     apart = 1
+    aligned = 1
 
     def __init__(self, config: FastConfig, weights: Weights, batches: Batches | None = None):
         self.config, self.batches = config, batches or Batches()

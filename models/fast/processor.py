@@ -8,6 +8,8 @@ The same numbers as `models.fast.network`, up to rounding, without TensorFlow an
   belongs together. The table's scales are part of the kernels.
 - Where the exit is certain, the layers behind it are not computed; elsewhere only the places that the uncertain gaps
   read are.
+- What comes out for a text is the same to the last bit in whatever company it is: texts, chunks and places that are
+  computed apart begin where products round alike (`models.processors.period_of_products`).
 """
 
 from __future__ import annotations
@@ -20,14 +22,16 @@ from numpy.typing import NDArray
 from models.fast.inputs import Inputs
 from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
 from models.files import Weights
+from models.processors import period_of_products
 from respace.gaps import Bits
 from respace.loops import compiled, compiled_sum
 from respace.windows import windows
 
-# Characters that are computed at once.
+# Characters that are computed at once, about.
 CHUNK = 2048
 # Logits of the exit as large as this are final.
 CERTAIN = 9.0
+EMPTY = -1
 
 
 class ProcessorNetwork:
@@ -73,13 +77,18 @@ class ProcessorNetwork:
         """So many places must lie between two texts that one does not see the other."""
         return max(self.config.dilations, default=1)
 
+    @property
+    def aligned(self) -> int:
+        """Texts begin at multiples of it."""
+        return period_of_products()
+
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
-        """One logit for each place of texts that lie so far apart."""
+        """One logit for each place of texts that lie so far apart; how many places there are is a multiple, too."""
         size = len(inputs.characters)
         out = np.zeros(size, dtype=np.float32)
-        halo = sum(self.config.dilations)
-        room = _Room(min(size, CHUNK + 2 * halo), len(self._front), self.config.hidden, self.config.dense)
-        for window in windows(size, CHUNK + 2 * halo, halo):
+        halo, chunk = (-(-count // self.aligned) * self.aligned for count in (sum(self.config.dilations), CHUNK))
+        room = _Room(min(size, chunk + 2 * halo), len(self._front), self.config.hidden, self.config.dense)
+        for window in windows(size, chunk + 2 * halo, halo):
             kept = slice(window.keep_start - window.start, window.keep_stop - window.start)
             found = self._chunk(room, inputs, window.start, window.stop, kept)
             out[window.keep_start : window.keep_stop] = found[kept]
@@ -125,14 +134,15 @@ class ProcessorNetwork:
         behind = range(self.config.exit_after, len(self.config.dilations))
         needed, places = uncertain, []
         for layer in reversed(behind):
-            places.append(np.flatnonzero(needed & filled))
+            places.append(in_slots(np.flatnonzero(needed & filled), self.aligned))
             needed = _reached(needed, self.config.dilations[layer])
         for layer, kernel, chosen in zip(behind, self._stacked, reversed(places), strict=True):
             around = room.products[: len(chosen)]
             _gather(x, chosen, self.config.dilations[layer], around)
             _add_rows(x, np.matmul(around, kernel, out=room.rows[: len(chosen)]), self._biases[layer], chosen)
-        last = np.flatnonzero(uncertain)
-        logits[last] = self._head("out", room, x[last])
+        last = in_slots(np.flatnonzero(uncertain), self.aligned)
+        found = self._head("out", room, x[last])
+        logits[last[last != EMPTY]] = found[last != EMPTY]
 
     def _head(self, head: str, room: _Room, x: NDArray[np.float32]) -> NDArray[np.float32]:
         dense, dense_bias, kernel, bias = self._heads[head]
@@ -150,6 +160,20 @@ class _Room:
         self.products = np.empty((places, 3 * channels), dtype=np.float32)
         self.rows = np.empty((places, channels), dtype=np.float32)
         self.hidden = np.empty((places, dense), dtype=np.float32)
+
+
+def in_slots(places: NDArray[np.intp], period: int) -> NDArray[np.intp]:
+    """Places in an order in which each stands as many rows behind a multiple of the period as it did; some are empty.
+
+    >>> in_slots(np.array([1, 3, 4, 9]), 3).tolist()
+    [3, 1, -1, 9, 4, -1]
+    """
+    order = np.argsort(places % period, kind="stable")
+    rest = places[order] % period
+    turn = np.arange(len(places)) - np.searchsorted(rest, rest)
+    slots = np.full(period * (int(turn.max(initial=-1)) + 1), EMPTY)
+    slots[turn * period + rest] = places[order]
+    return slots
 
 
 def _reached(needed: Bits, dilation: int) -> Bits:
@@ -257,13 +281,11 @@ def _add_convolution(x: Any, y: Any, bias: Any, filled: Any, dilation: int) -> N
             for i in range(width):
                 sums[i] += max(zero, left[i] + here[i] + right[i] + bias[i])
         else:
-            for i in range(width):
-                value = y[at, width + i] + bias[i]
-                if at >= dilation:
-                    value += y[at - dilation, i]
-                if at + dilation < count:
-                    value += y[at + dilation, 2 * width + i]
-                x[at, i] += max(zero, value)
+            for i in range(width):  # in the same order, so that it is rounded alike
+                value = y[at - dilation, i] if at >= dilation else zero
+                value += y[at, width + i]
+                value += y[at + dilation, 2 * width + i] if at + dilation < count else zero
+                x[at, i] += max(zero, value + bias[i])
 
 
 @compiled
@@ -274,7 +296,7 @@ def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
         for part in range(3):
             at = chosen[number] + (part - 1) * dilation
             target = out[number, part * width : (part + 1) * width]
-            if 0 <= at < count:
+            if 0 <= at < count and chosen[number] != EMPTY:
                 source = x[at]
                 for i in range(width):
                     target[i] = source[i]
@@ -287,6 +309,8 @@ def _gather(x: Any, chosen: Any, dilation: int, out: Any) -> None:
 def _add_rows(x: Any, y: Any, bias: Any, chosen: Any) -> None:
     zero = np.float32(0)
     for number in range(len(chosen)):
+        if chosen[number] == EMPTY:
+            continue
         sums, new = x[chosen[number]], y[number]
         for i in range(x.shape[1]):
             sums[i] += max(zero, new[i] + bias[i])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from models.processors import one_thread_per_product, threads_to_use
+from models.processors import one_thread_per_product, period_of_products, threads_to_use
 
 
 def threads_of_products() -> set[int]:
@@ -38,3 +40,30 @@ def test_as_many_threads_as_cores(monkeypatch: pytest.MonkeyPatch, told: str) ->
 def test_workers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert threads_to_use() == 3
+
+
+def test_the_last_of_several_threads_ends_it() -> None:
+    before, inside, ended = threads_of_products(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        with one_thread_per_product():
+            inside.set()
+            ended.wait(10)
+
+    with ThreadPoolExecutor(1) as executor:
+        running = executor.submit(first)
+        inside.wait(10)
+        with one_thread_per_product():
+            ended.set()
+            running.result()
+            assert threads_of_products() == {1}
+    assert threads_of_products() == before
+
+
+def test_rows_are_rounded_alike_a_period_apart() -> None:
+    period = period_of_products()
+    random = np.random.default_rng(3)
+    left, right = random.normal(size=(40 * period, 200)), random.normal(size=(200, 64))
+    left, right = left.astype(np.float32), right.astype(np.float32)
+    with one_thread_per_product():
+        assert np.array_equal(left[3 * period :] @ right, (left @ right)[3 * period :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import time
@@ -86,3 +87,16 @@ def test_it_works_without_tensorflow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "The algorithm is fast.\n"), done.stderr
+
+
+@pytest.mark.skipif(has_gpu(), reason="graphics cards round as they like")
+def test_a_text_is_judged_alike_in_whatever_company(repairer: Repairer) -> None:
+    """To the last bit: however a corpus is cut into shards, and wherever a document lies in them."""
+    notes = (Path(__file__).parents[3] / "examples/clean/notes.txt").read_text().split("\n")
+    texts = [line.replace(" ", "", at % 5).replace("e", "e ", at % 3) for at, line in enumerate(notes * 3) if line]
+    texts += [" ".join(texts[:40]), " ".join(texts[40:])]
+    alone = [repairer.repair_with_edits([text])[0] for text in texts]
+    random.Random(1).shuffle(order := list(range(len(texts))))
+    together = repairer.repair_with_edits([texts[at] for at in order])
+    assert sum(len(one.edits) for one in alone) > 100
+    assert [alone[at] for at in order] == list(together)

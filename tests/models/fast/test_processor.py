@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.fast.inputs import Inputs
-from models.fast.model import FastModel
+from models.fast.model import FastModel, Layout
 from models.fast.network import logits
 from models.fast.on_tensorflow import TensorFlowNetwork
 from models.fast.processor import CERTAIN, ProcessorNetwork
@@ -74,7 +74,7 @@ def test_certain_gaps_leave_at_the_exit(certain: float) -> None:
     network = ProcessorNetwork(TINY, tiny_weights(), certain)
     model = FastModel(TINY, tiny_weights(), network=network)
     text = sequence("the quick brown fox, a lazy dog; " * 60)
-    inputs = model._inputs([text])
+    inputs = model._inputs([text], Layout([text], network.apart, network.aligned))
     first, last = exit_and_last(inputs)
     wanted = np.where(np.abs(first) < certain, last, first)[: len(text.bits)]
     np.testing.assert_allclose(model.network_logits([text])[0], wanted, atol=1e-4)
