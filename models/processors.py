@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 # What worker processes are told, see `transforms.shards.workers`.
@@ -71,11 +72,11 @@ def one_thread_per_product() -> AbstractContextManager[None]:
 
 
 @lru_cache(maxsize=1)
-def period_of_products() -> int:
-    """Rows of a product are rounded alike if they stand so many rows apart, or a multiple of it.
+def rounding_of_rows() -> NDArray[np.intp]:
+    """How a row of a product is rounded, by its place: those with the same number alike. It repeats itself.
 
     Libraries compute several rows at once, and the last of them otherwise than the first. How many, is found by trying:
-    it depends on the library and on the processor. Where nothing is found, the largest one that was tried must do.
+    it depends on the library and on the processor. Where nothing is found, the longest that was tried must do.
     """
     random = np.random.default_rng(0)
     left, right = (random.normal(size=size).astype(np.float32) for size in ((16 * _LONGEST_PERIOD, 128), (128, 128)))
@@ -84,5 +85,6 @@ def period_of_products() -> int:
         for period in (1, 4, 6, 8, 12, 16, 24, 32, _LONGEST_PERIOD):
             moved = np.array_equal(left[period:] @ right, product[period:])
             if moved and np.array_equal(left[:-period] @ right, product[:-period]):
-                return period
-    return _LONGEST_PERIOD
+                break
+        same_rows = np.concatenate([np.tile(row, (period, 1)) @ right for row in left[:8]], axis=1)
+    return np.unique(same_rows, axis=0, return_inverse=True)[1].reshape(-1)

@@ -9,7 +9,7 @@ The same numbers as `models.fast.network`, up to rounding, without TensorFlow an
 - Where the exit is certain, the layers behind it are not computed; elsewhere only the places that the uncertain gaps
   read are.
 - What comes out for a text is the same to the last bit in whatever company it is: texts, chunks and places that are
-  computed apart begin where products round alike (`models.processors.period_of_products`).
+  computed apart stand where products round alike (`models.processors.rounding_of_rows`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from models.fast.inputs import Inputs
 from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
 from models.files import Weights
-from models.processors import period_of_products
+from models.processors import rounding_of_rows
 from respace.gaps import Bits
 from respace.loops import compiled, compiled_sum
 from respace.windows import windows
@@ -80,7 +80,7 @@ class ProcessorNetwork:
     @property
     def aligned(self) -> int:
         """Texts begin at multiples of it."""
-        return period_of_products()
+        return len(rounding_of_rows())
 
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
         """One logit for each place of texts that lie so far apart; how many places there are is a multiple, too."""
@@ -134,13 +134,13 @@ class ProcessorNetwork:
         behind = range(self.config.exit_after, len(self.config.dilations))
         needed, places = uncertain, []
         for layer in reversed(behind):
-            places.append(in_slots(np.flatnonzero(needed & filled), self.aligned))
+            places.append(in_slots(np.flatnonzero(needed & filled), rounding_of_rows()))
             needed = _reached(needed, self.config.dilations[layer])
         for layer, kernel, chosen in zip(behind, self._stacked, reversed(places), strict=True):
             around = room.products[: len(chosen)]
             _gather(x, chosen, self.config.dilations[layer], around)
             _add_rows(x, np.matmul(around, kernel, out=room.rows[: len(chosen)]), self._biases[layer], chosen)
-        last = in_slots(np.flatnonzero(uncertain), self.aligned)
+        last = in_slots(np.flatnonzero(uncertain), rounding_of_rows())
         found = self._head("out", room, x[last])
         logits[last[last != EMPTY]] = found[last != EMPTY]
 
@@ -162,18 +162,20 @@ class _Room:
         self.hidden = np.empty((places, dense), dtype=np.float32)
 
 
-def in_slots(places: NDArray[np.intp], period: int) -> NDArray[np.intp]:
-    """Places in an order in which each stands as many rows behind a multiple of the period as it did; some are empty.
+def in_slots(places: NDArray[np.intp], rounding: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Places in an order in which each of them is rounded as it is where it stands; some rows stay empty.
 
-    >>> in_slots(np.array([1, 3, 4, 9]), 3).tolist()
-    [3, 1, -1, 9, 4, -1]
+    >>> in_slots(np.array([1, 2, 4, 9, 12]), rounding=np.array([0, 0, 1])).tolist()
+    [1, 4, 2, 9, 12, -1]
     """
-    order = np.argsort(places % period, kind="stable")
-    rest = places[order] % period
-    turn = np.arange(len(places)) - np.searchsorted(rest, rest)
-    slots = np.full(period * (int(turn.max(initial=-1)) + 1), EMPTY)
-    slots[turn * period + rest] = places[order]
-    return slots
+    kinds, slots = rounding[places % len(rounding)], np.zeros(len(places), dtype=np.intp)
+    for kind in range(int(rounding.max()) + 1):
+        room, mine = np.flatnonzero(rounding == kind), kinds == kind
+        turn, seat = np.divmod(np.arange(np.count_nonzero(mine)), len(room))
+        slots[mine] = turn * len(rounding) + room[seat]
+    out = np.full(-(-(int(slots.max(initial=-1)) + 1) // len(rounding)) * len(rounding), EMPTY)
+    out[slots] = places
+    return out
 
 
 def _reached(needed: Bits, dilation: int) -> Bits:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from models.processors import one_thread_per_product, period_of_products, threads_to_use
+from models.processors import one_thread_per_product, rounding_of_rows, threads_to_use
 
 
 def threads_of_products() -> set[int]:
@@ -61,9 +61,15 @@ def test_the_last_of_several_threads_ends_it() -> None:
 
 
 def test_rows_are_rounded_alike_a_period_apart() -> None:
-    period = period_of_products()
+    period = len(rounding_of_rows())
     random = np.random.default_rng(3)
     left, right = random.normal(size=(40 * period, 200)), random.normal(size=(200, 64))
     left, right = left.astype(np.float32), right.astype(np.float32)
     with one_thread_per_product():
-        assert np.array_equal(left[3 * period :] @ right, (left @ right)[3 * period :])
+        product = left @ right
+        assert np.array_equal(left[3 * period :] @ right, product[3 * period :])
+        for kind in range(int(rounding_of_rows().max()) + 1):
+            here = np.flatnonzero(rounding_of_rows() == kind)
+            moved = left.copy()
+            moved[here] = left[here[::-1]]
+            assert np.array_equal((moved @ right)[here], product[here[::-1]])
