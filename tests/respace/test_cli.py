@@ -34,7 +34,7 @@ def test_a_line_is_repaired_at_once() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.stdout == "The algorithm is fast.\nset()\n", done.stderr
-    # 0.6 seconds on a processor of 2021; with numba it was more than 2, and 20 where nothing was compiled yet.
+    # It takes 0.7; with numba it took 2, and 20 where nothing was compiled yet.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2.5
 
 
