@@ -15,7 +15,7 @@ import sys
 import time
 
 from pipelines.repair_corpus import main
-from tests.transforms.corpora import RULES, tree
+from tests.transforms.corpora import RULES, different, tree
 
 # Kills in a row are spread over what is left of a run.
 _IN_A_ROW = 10
@@ -67,10 +67,9 @@ def drive(source: str, undisturbed: str, disturbed: str, kills: int, seed: int, 
 def check_same(undisturbed: str, disturbed: str) -> None:
     """What was killed and went on must have become what a run without a kill gives, and nothing else."""
     aside = ("_manifest", "_report")
-    expected, found = (tree(folder, without=aside) for folder in (undisturbed, disturbed))
-    different = {name for name in {*expected, *found} if expected.get(name) != found.get(name)}
-    if different:
-        raise SystemExit(f"different from the undisturbed run: {sorted(different)}")
+    names = different(tree(disturbed, without=aside), tree(undisturbed, without=aside))
+    if names:
+        raise SystemExit(f"different from the undisturbed run: {names}")
 
 
 if __name__ == "__main__":

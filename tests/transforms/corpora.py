@@ -94,3 +94,8 @@ def tree(folder: Path | str, *, without: tuple[str, ...] = ()) -> dict[str, byte
         if path.is_file() and not name.startswith(without):
             found[name] = path.read_bytes()
     return found
+
+
+def different(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
+    """Names of files that are not the same. (To compare the trees themselves, pytest would explain byte by byte.)"""
+    return sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
