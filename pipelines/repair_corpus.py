@@ -94,8 +94,11 @@ class RepairOptions(JobOptions):
         None, "repair N random documents and write only a report about them", metavar="N", least=1
     )
     prune: bool = option(False, "remove from the output what was made from files that are gone from the input")
-    batch_characters: int = option(
-        1 << 18, "text given to the model at once (default: 262144)", metavar="N", least=1000
+    batch_characters: int | None = option(
+        None,
+        "text given to the model at once (default: 262144, with --preset dataflow-gpu 1048576)",
+        metavar="N",
+        least=1000,
     )
     max_document_megabytes: int = option(256, "longer documents are dead letters (default: 256)", metavar="N", least=1)
 
@@ -210,6 +213,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         join_hyphenated=options.join_hyphenated,
         all_text=options.all_text,
     )
+    batch_characters = options.batch_characters or options.preset_batch_characters
     formats = FormatOptions(
         text_column=options.text_column,
         id_column=options.id_column,
@@ -218,7 +222,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         keep_original=options.keep_original,
         provenance=options.provenance,
         max_document_bytes=options.max_document_megabytes << 20,
-        chunk_bytes=options.batch_characters,
+        chunk_bytes=batch_characters,
         copy_others=options.copy_others,
     )
     try:
@@ -239,7 +243,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
             "keep original": options.keep_original,
             "provenance": options.provenance,
         },
-        batch_characters=options.batch_characters,
+        batch_characters=batch_characters,
         run=secrets.token_hex(8),
         rejected=rejections(read_review(options.review)) if options.review else {},
     )

@@ -20,6 +20,10 @@ _LISTS = ("experiments",)
 _SAME_OPTION = {"machine_type": "worker_machine_type", "experiment": "experiments", "resource_hint": "resource_hints"}
 
 
+# Enough to keep the threads of a processor busy.
+BATCH_CHARACTERS = 1 << 18
+
+
 class RunnerError(ValueError):
     """A runner that cannot work with the options it got."""
 
@@ -31,10 +35,12 @@ class Preset:
     Args:
         runner: Beam's name of the engine.
         options: Beam's options; a flag has no value.
+        batch_characters: how much text a job gives to its model at once.
     """
 
     runner: str
     options: Mapping[str, str] = field(default_factory=dict)
+    batch_characters: int = BATCH_CHARACTERS
 
 
 # A machine of Dataflow runs one worker process for every virtual core, and each of them would take a dozen shards at
@@ -80,6 +86,8 @@ PRESETS: Mapping[str, Preset] = {
             # For the whole pipeline: a hint on one transform would make a second environment.
             "resource_hints": "accelerator=type:nvidia-l4;count:1;install-nvidia-driver",
         },
+        # Several of the batches that a GPU computes: windows of about the same length go together.
+        batch_characters=1 << 20,
     ),
 }
 

@@ -31,6 +31,7 @@ from respace.storage.files import check_apart, is_local
 from respace.storage.publish import check_writable
 from runners.checks import check_paths, check_runner, check_services
 from runners.engines import (
+    BATCH_CHARACTERS,
     LOCAL_RUNNER,
     PRESETS,
     RunnerError,
@@ -128,6 +129,11 @@ class JobOptions:
     def engine_arguments(self) -> tuple[str, ...]:
         """What Beam is told: the preset's options, then those that the user gave."""
         return expand_preset(self.preset, self.beam_arguments)
+
+    @property
+    def preset_batch_characters(self) -> int:
+        """How much text the engine wants a model to get at once."""
+        return PRESETS[self.preset].batch_characters if self.preset else BATCH_CHARACTERS
 
     @property
     def runner(self) -> str:

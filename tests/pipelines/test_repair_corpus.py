@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.repair_corpus import main
+from pipelines.repair_corpus import RepairOptions, main, repair_work
 from respace.storage.lock import run_lock
 from tests.shared_data import SHARED
 from tests.transforms.corpora import AFTER, BEFORE, RULES, tree, write_parquet
@@ -326,3 +326,22 @@ def test_real_ocr_text_keeps_every_row_column_and_character(tmp_path: Path) -> N
     for old, new in zip(before["text"].to_pylist(), after["text"].to_pylist(), strict=True):
         assert "".join(old.split()) == "".join(new.split())
     assert pa.compute.sum(after["respace_deletions"]).as_py() == summary(tmp_path / "out")["totals"]["deletions"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, 262_144),
+        ({"preset": "dataflow-gpu"}, 1_048_576),
+        ({"preset": "dataflow-gpu", "batch_characters": 5000}, 5000),
+    ],
+)
+def test_an_engine_with_a_graphics_card_gets_more_at_once(
+    corpus: Path, tmp_path: Path, options: dict[str, Any], wanted: int
+) -> None:
+    given = ("--project=project", "--region=europe-west1", "--temp_location=gs://bucket/tmp", "--setup_file=./setup.py")
+    told = RepairOptions(
+        input=(str(corpus),), output=str(tmp_path / "out"), model=RULES, beam_arguments=given, **options
+    )
+    work = repair_work(told)
+    assert (work.batch_characters, work.formats.chunk_bytes) == (wanted, wanted)
