@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from respace.repairer import CharactersChanged
 from respace.storage.errors import BadFile
 from respace.storage.files import describe
 from tests.transforms.corpora import manifest, repair, work
 from tests.transforms.formats.test_lines import read, write
 from transforms.formats.contract import FormatOptions
-from transforms.formats.csv_file import split_record
+from transforms.formats.csv_file import CsvRecord, split_record
 from transforms.formats.records import CsvRecords
 from transforms.formats.registry import format_of
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
@@ -137,3 +138,32 @@ def test_files_without_records(tmp_path: Path, content: bytes) -> None:
     repair(tmp_path / "in", job)
     assert read(tmp_path / "out/a.csv") == content
     assert manifest(job, "a.csv").counts["documents"] == 0
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        b"2,a b,c,d\n",
+        b"1,a b,C,d\n",
+        b"1,a b,c,D\n",
+        b"1,a c,c,d\n",
+        b"1,a b,c,d\r\n",
+        b"1,a b,c ,d\n",
+        b"0,a b,c,d\n",
+    ],
+)
+def test_a_record_that_was_read_back_may_differ_in_the_spaces_of_its_text_only(after: bytes) -> None:
+    record = CsvRecord(FormatOptions(), ",", fields=4, text=1, identifier=None)
+    record.verify(b"1,ab,c,d\n", b"1,a b,c,d\n")
+    with pytest.raises(CharactersChanged):
+        record.verify(b"1,ab,c,d\n", after)
+
+
+@pytest.mark.parametrize("lines", [b"text\none of the\n", b"text\none of the\none of the\nof the\n"])
+def test_records_that_were_added_or_removed_since_cannot_be_reverted(tmp_path: Path, lines: bytes) -> None:
+    write(tmp_path / "in/a.csv", b"text\none ofthe\none ofthe\n")
+    repair(tmp_path / "in", work(tmp_path / "out", provenance=True))
+    write(tmp_path / "out/a.csv", lines)
+    form = format_of("a.csv", FormatOptions())
+    with pytest.raises(BadFile, match="Was it changed since"):
+        form.revert(describe(str(tmp_path / "out/a.csv"), "a.csv"), str(tmp_path / "back.csv"))
