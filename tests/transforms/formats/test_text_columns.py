@@ -19,7 +19,7 @@ from tests.transforms.corpora import manifest, repair, work
 from transforms.formats.contract import FormatOptions
 from transforms.formats.elements import split_edits
 from transforms.formats.registry import format_of
-from transforms.formats.text_columns import NoSuchColumn, TextColumn
+from transforms.formats.text_columns import NoSuchColumn, TextColumn, text_column_of, text_values
 
 STRINGS = st.none() | st.sampled_from(["ofthe", "a x", "", "é of\tthe\nofthe ", "nothing"])
 ROWS: dict[str, Any] = {
@@ -137,3 +137,45 @@ def test_edits_between_texts_are_refused() -> None:
         split_edits(["ab", "cd"], [Edit(2, "insertion")])
     with pytest.raises(ValueError, match="the texts have 4 characters"):
         split_edits(["ab", "cd"], [Edit(4, "insertion")])
+
+
+def test_a_field_far_inside() -> None:
+    rows = [{"b": {"c": ["one", None], "d": "x"}}, {"b": None}, None, {"b": {"c": None, "d": "y"}}, {"b": {"c": ["z"]}}]
+    kind = pa.struct({"b": pa.struct({"d": pa.string(), "c": pa.list_(pa.string())})})
+    table = pa.table({"a": pa.array(rows, kind), "b": ["other"] * 5})
+    column = TextColumn.find(table.schema, "a.b.c")
+    assert column.texts(table) == [["one", None], [], [], [], ["z"]]
+    changed = column.replaced(table, [["ONE", None], [], [], [], ["Z"]])
+    assert changed.schema == table.schema
+    assert column.texts(changed) == [["ONE", None], [], [], [], ["Z"]]
+    assert column.replaced(changed, column.texts(table)).equals(table)
+    assert column.is_path("a.b.c.list.element")
+    assert not column.is_path("a.b.d")
+
+
+def test_two_columns_of_one_name_are_one_too_many() -> None:
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
+    with pytest.raises(NoSuchColumn, match="more than one column 'text'"):
+        TextColumn.find(table.schema, "text")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.string(),
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int32(), pa.string()),
+        pa.dictionary(pa.int8(), pa.large_string()),
+    ],
+    ids=str,
+)
+def test_texts_get_the_type_that_they_had(kind: pa.DataType) -> None:
+    column = text_column_of(["one", None, "one"], kind)
+    assert column.type == kind
+    assert text_values(column) == ["one", None, "one"]
+
+
+def test_what_is_not_utf_8_stays_bytes_beside_what_is() -> None:
+    raw = pa.chunked_array([pa.array([b"one", None, b"\xff"], pa.binary()).view(pa.string())])
+    assert text_values(raw) == ["one", None, b"\xff"]
