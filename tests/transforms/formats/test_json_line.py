@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from respace import gaps
 from transforms.formats.json_line import members_of, parse_line, revert_line, with_members, with_repaired_text
-from transforms.formats.provenance import with_whitespace
+from transforms.formats.provenance import DELETIONS, EDITS, INSERTIONS, MODEL, KeptEdit, with_whitespace
 
 texts = st.text(st.sampled_from('ab \t\u00a0é"\\/\n😀\ud800'), max_size=30)
 values = st.recursive(
@@ -109,3 +109,35 @@ def test_null_is_nothing_to_repair() -> None:
 def test_lines_that_cannot_be_reverted(line: Any, message: Any) -> None:
     with pytest.raises(ValueError, match=message):
         revert_line(line, "text")
+
+
+def test_provenance_counts_insertions_and_deletions_apart() -> None:
+    parsed = parse_line('{"text": "ab c\\td\\u0020e"}', "text")
+    edits = [
+        KeptEdit(1, "insertion", 0.9, " "),
+        KeptEdit(2, "deletion", 0.9, " "),
+        KeptEdit(3, "deletion", 0.9, "\t"),
+        KeptEdit(4, "deletion", 0.9, " "),
+    ]
+    members = members_of(parsed, edits, "model")
+    assert (members[INSERTIONS], members[DELETIONS], members[MODEL]) == (1, 3, "model")
+    # Only what was not written as plain blanks is kept as it was written.
+    assert [edit.get("written") for edit in members[EDITS]] == [None, None, "\\t", "\\u0020"]
+
+
+def test_lists_of_objects_are_gone_through_to_their_end() -> None:
+    parsed = parse_line('{"pages": [{"text": "a"}, null, {"text": null}, {"n": [], "text": "b"}]}', "pages.text")
+    assert (parsed.texts, parsed.in_list) == (("a", "b"), True)
+
+
+@pytest.mark.parametrize("level", ['{"a": %s}', "[%s]"])
+def test_texts_are_at_most_sixteen_levels_down(level: str) -> None:
+    def line(levels: int) -> tuple[str, str]:
+        inner = '"x y"'
+        for _ in range(levels):
+            inner = level % inner
+        return f'{{"a": {inner}}}', ".".join(["a"] * (levels + 1)) if "{" in level else "a"
+
+    assert parse_line(*line(15)).texts == ("x y",)
+    with pytest.raises(ValueError, match="nested too deeply: expected at most 16 levels"):
+        parse_line(*line(16))
