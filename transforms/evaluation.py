@@ -30,7 +30,7 @@ from respace.gaps import Bits
 from respace.method import GivenSequence, Method
 from respace.metrics import Counts, Score, score_bits
 from respace.sequence_scores import SequenceScores, score_sequences
-from respace.storage.errors import BadFile
+from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url
 from respace.storage.publish import publish_bytes
 from transforms.shards import progress
@@ -114,13 +114,15 @@ class EvaluateSlice:
         here = slice(shard.start, shard.stop)
         wanted = make_benchmark(url, corrupt[here], correct[here], first=shard.start)
         method = _method(shard.method, shard.benchmark.name)
-        progress.report(documents=shard.stop - shard.start, bytes=shard.size)
         if shard.harm:
-            return finish_shard(self, shard, [], to_counts(harm_of(method, wanted)))
-        _warm_up(method, wanted.given[:_WARM_UP])
+            harm = to_counts(harm_of(method, wanted))
+            progress.report(documents=shard.stop - shard.start, bytes=shard.size)
+            return finish_shard(self, shard, [], harm)
+        _warm_up(method, shard.benchmark.name, wanted.given[:_WARM_UP])
         began = time.monotonic()
-        predicted = _decided_bits(method, wanted.given)
+        predicted = _decided_bits(method, shard.benchmark.name, wanted.given)
         milliseconds = round(1000 * (time.monotonic() - began))
+        progress.report(documents=shard.stop - shard.start, bytes=shard.size)
         target = join_url(self.output, f"{shard.name}.txt")
         lines = [gaps.apply(line, bits) for line, bits in zip(corrupt[here], predicted, strict=True)]
         publish_bytes(target, "".join(line + "\n" for line in lines).encode())
@@ -140,11 +142,19 @@ def harm_of(method: Method, benchmark: Benchmark) -> Score:
     chosen = Benchmark(
         name=clean.name, given=[clean.given[place] for place in wrong], true=[clean.true[place] for place in wrong]
     )
-    return _total_score(chosen, _decided_bits(method, chosen.given) if wrong else [])
+    return _total_score(chosen, _decided_bits(method, benchmark.name, chosen.given) if wrong else [])
 
 
-def _decided_bits(method: Method, given: Sequence[GivenSequence]) -> list[Bits]:
-    found = [decision.bits.copy() for decision in method.decide(given)]
+def _decided_bits(method: Method, benchmark: str, given: Sequence[GivenSequence]) -> list[Bits]:
+    """What a method decides on sequences of a benchmark.
+
+    Raises:
+        UserError: it cannot.
+    """
+    try:
+        found = [decision.bits.copy() for decision in method.decide(given)]
+    except Exception as error:  # whatever a method raises: which one it was, and where, is what one wants to know
+        raise UserError(f"{method.identity} fails on {benchmark}: {type(error).__name__}: {error}") from error
     for bits in found:
         bits[:1] = False
     return found
@@ -229,11 +239,11 @@ def _loaded(method: str, insertion_penalty: float | None, deletion_penalty: floa
 _warm: set[str] = set()
 
 
-def _warm_up(method: Method, sequences: Sequence[GivenSequence]) -> None:
+def _warm_up(method: Method, benchmark: str, sequences: Sequence[GivenSequence]) -> None:
     """Runs a method on a few sequences, once in a process."""
     if method.identity not in _warm:
         _warm.add(method.identity)
-        method.decide(sequences)
+        _decided_bits(method, benchmark, sequences)
 
 
 def _method(method: str, benchmark: str) -> Method:

@@ -5,8 +5,10 @@ They do not know how certain they are: the confidence of all their decisions is 
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -105,7 +107,8 @@ class WordSegment:
         return f"wordsegment {self._wordsegment.__version__}"
 
     def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
-        return [_undecided_confidence(self._bits(one.characters)) for one in sequences]
+        with _room_to_recurse():
+            return [_undecided_confidence(self._bits(one.characters)) for one in sequences]
 
     def _bits(self, codes: Codes) -> Bits:
         characters = gaps.from_code_points(codes)
@@ -116,6 +119,17 @@ class WordSegment:
             at += len(word)
             bits[space_between(characters, kept[at - 1], kept[at])] = True
         return bits
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """The package calls itself for every word of 250 letters, and in formulas words have one letter."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def space_between(characters: str, left: int, right: int) -> int:

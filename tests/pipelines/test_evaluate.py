@@ -30,6 +30,21 @@ def spaces_everywhere(insertion_penalty: float | None, deletion_penalty: float |
     return PutSpacesEverywhere()
 
 
+class Fails(PutSpacesEverywhere):
+    """Cannot read a sequence without spaces."""
+
+    identity = "fails"
+
+    def decide(self, sequences: Sequence[GivenSequence]) -> list[Decision]:
+        if not all(one.bits.any() for one in sequences):
+            raise IndexError("no space")
+        return super().decide(sequences)
+
+
+def fails(insertion_penalty: float | None, deletion_penalty: float | None) -> Method:
+    return Fails()
+
+
 @pytest.fixture
 def benchmarks(tmp_path: Path) -> Path:
     for name in ("ACL", "Wiki"):
@@ -74,6 +89,15 @@ def test_table_and_predictions(benchmarks: Path, tmp_path: Path, capsys: pytest.
     assert "<td>do_nothing</td>" in (out / "report.html").read_text()
     assert main(arguments) == 0  # all slices are done: nothing runs, the same table
     assert capsys.readouterr().out == printed
+
+
+def test_a_method_that_fails_is_named(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    methods = f"do_nothing,{__name__}:fails"
+    arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--methods", methods]
+    assert main([*arguments, "--local_workers", "1", "--slice_sequences", "2"]) == 1
+    printed = capsys.readouterr().err
+    assert "error: fails fails on ACL: IndexError: no space" in printed
+    assert "Traceback" not in printed
 
 
 def test_harm_can_be_measured_later(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,19 @@ def test_do_nothing_is_certain_of_nothing_to_do() -> None:
 def test_wordsegment_keeps_the_characters(wordsegment: WordSegment, text: str, expected: str) -> None:
     repaired = Repairer(wordsegment).repair(text)
     assert repaired.split() == expected.split()
+
+
+def test_wordsegment_has_room_for_words_of_one_letter(wordsegment: WordSegment) -> None:
+    """Formulas and tables, called from as far down as a worker calls."""
+    limit = sys.getrecursionlimit()
+
+    def from_below(levels: int) -> int:
+        if levels:
+            return from_below(levels - 1)
+        return len(wordsegment.decide([given("x1y2z3q4w5v6" * 40)])[0].bits)
+
+    assert from_below(500) == 480
+    assert sys.getrecursionlimit() == limit
 
 
 def test_spaces_go_before_opening_signs() -> None:
