@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from respace.storage.files import InputFile, open_input
 from transforms.formats.contract import WHOLE, Document, EditedDocument, Range, RepairDocuments, Retried, Slice
-from transforms.formats.lines import verify_same_bytes
+from transforms.formats.lines import verify_end, verify_same_bytes
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Copied:
     def verify(self, file: InputFile, span: Range, path: str) -> int:
         with open_input(file) as before, open(path, "rb") as after:
             verify_same_bytes(iter(lambda: before.read(1 << 20), b""), after)
+            verify_end(after)
         return 0
 
     def assemble(self, file: InputFile, parts: Sequence[str], path: str) -> None:

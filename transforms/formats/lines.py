@@ -37,6 +37,7 @@ CHUNK_LINES = 16384
 USUAL_RATIO = 3
 # A first line that is longer is not looked at before its turn.
 _FIRST_LINE = 1 << 24
+_MORE_WRITTEN = "more was written than was read"
 
 
 class LineReverter(Protocol):
@@ -188,7 +189,7 @@ class LineFormat:
                     was.kind.verify(before, now.records.read(sys.maxsize - 1)[0])
                 inside = not whole
             if now.records.read(1)[0]:
-                raise CharactersChanged("more was written than was read")
+                raise CharactersChanged(_MORE_WRITTEN)
         return rows
 
     def assemble(self, file: InputFile, parts: Sequence[str], path: str) -> None:
@@ -345,6 +346,11 @@ def verify_characters(before: bytes, after: bytes) -> None:
 def verify_same_bytes(pieces: Iterable[bytes], written: BinaryIO) -> None:
     for piece in pieces:
         _verify_same(piece, written.read(len(piece)))
+
+
+def verify_end(written: BinaryIO) -> None:
+    if written.read(1):
+        raise CharactersChanged(_MORE_WRITTEN)
 
 
 def _verify_same(before: bytes, after: bytes) -> None:

@@ -28,6 +28,7 @@ from transforms.formats.lines import (
     decoded,
     open_lines,
     verify_characters,
+    verify_end,
     verify_same_bytes,
     without_mark,
 )
@@ -87,6 +88,7 @@ class WholeFile:
             before = stream.read(limit + 1)
             if len(before) > limit:
                 verify_same_bytes(itertools.chain([before], iter(lambda: stream.read(1 << 20), b"")), written)
+                verify_end(written)
             else:
                 verify_characters(before, written.read())
         return 1 if before else 0
