@@ -141,7 +141,7 @@ def test_edits_between_texts_are_refused() -> None:
 
 def test_a_field_far_inside() -> None:
     rows = [{"b": {"c": ["one", None], "d": "x"}}, {"b": None}, None, {"b": {"c": None, "d": "y"}}, {"b": {"c": ["z"]}}]
-    kind = pa.struct({"b": pa.struct({"d": pa.string(), "c": pa.list_(pa.string())})})
+    kind = pa.struct({"b": pa.struct({"d": pa.string(), "c": pa.list_(pa.string())}), "z": pa.int8()})
     table = pa.table({"a": pa.array(rows, kind), "b": ["other"] * 5})
     column = TextColumn.find(table.schema, "a.b.c")
     assert column.texts(table) == [["one", None], [], [], [], ["z"]]
