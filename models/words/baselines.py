@@ -6,6 +6,7 @@ They do not know how certain they are: the confidence of all their decisions is 
 from __future__ import annotations
 
 import sys
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from respace.gaps import Bits, Codes
 from respace.method import Decision, GivenSequence
 
 _CHARACTERS_AT_ONCE = 1 << 16
+_RECURSING = threading.Lock()
 # What stands before a word without a space: a space between two words goes before it.
 _OPENING = set("([{<“‘«„‹¡¿$£€#@")
 
@@ -124,12 +126,14 @@ class WordSegment:
 @contextmanager
 def _room_to_recurse() -> Iterator[None]:
     """The package calls itself for every word of 250 letters, and in formulas words have one letter."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 20_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+    # The limit is the whole process's: nobody may put it back while another thread still needs it.
+    with _RECURSING:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, 20_000))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
 
 
 def space_between(characters: str, left: int, right: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -57,6 +58,8 @@ def test_wordsegment_has_room_for_words_of_one_letter(wordsegment: WordSegment) 
         return len(wordsegment.decide([given("x1y2z3q4w5v6" * 40)])[0].bits)
 
     assert from_below(500) == 480
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(from_below, [500] * 8)) == [480] * 8
     assert sys.getrecursionlimit() == limit
 
 
