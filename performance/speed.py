@@ -223,7 +223,7 @@ def table_of(measured: dict[str, Measured]) -> str:
 def where_time_goes(model: str, texts: Sequence[str]) -> dict[str, Any]:
     """In this process, on one core: stages, arithmetic, and the share of what the core can do."""
     from models.fast.method import FastMethod
-    from performance.stages import operations_per_character, peak_operations_per_second, seconds_of_stages
+    from performance.stages import Computed, peak_operations_per_second, seconds_of_stages
     from respace import Repairer
 
     repairer = Repairer.load(model)
@@ -232,10 +232,16 @@ def where_time_goes(model: str, texts: Sequence[str]) -> dict[str, Any]:
     characters = sum(len(text.replace(" ", "")) for text in texts)
     found: dict[str, Any] = {"microseconds per character": {k: 1e6 * v / characters for k, v in seconds.items()}}
     if isinstance(repairer.method, FastMethod):
-        operations = operations_per_character(repairer.method.model.config)
+        with Computed.counted() as computed:
+            repairer.repair_with_edits(list(texts))
         peak = peak_operations_per_second()
-        found |= {"operations per character": operations, "peak of one core": peak}
-        found["share of the peak"] = operations["up to the exit"] * characters / seconds["network"] / peak
+        found |= {
+            "first products per character": computed.fronts / characters,
+            "layers per character": computed.layers / characters,
+            "operations per character": computed.operations / characters,
+            "peak of one core": peak,
+            "share of the peak": computed.operations / seconds["network"] / peak,
+        }
     return found
 
 
@@ -246,12 +252,12 @@ def print_where(found: dict[str, Any]) -> None:
     for stage, value in sorted(stages.items(), key=lambda item: -item[1]):
         print(f"| {stage} | {value:.2f} | {100 * value / whole:.0f} % |")
     if "peak of one core" in found:
-        operations = found["operations per character"]
         print(
-            f"\nThe network takes {operations['up to the exit']:,} operations per character up to its exit, "
-            f"{operations['in all']:,} in all; one core does {found['peak of one core'] / 1e9:.0f} thousand million a "
-            f"second in large products of 32-bit numbers, and {100 * found['share of the peak']:.0f} % of that in the "
-            "network, counted up to the exit."
+            f"\nThe network computes {found['first products per character']:.2f} first products and "
+            f"{found['layers per character']:.2f} layers per character, "
+            f"{found['operations per character']:,.0f} operations in all; one core does "
+            f"{found['peak of one core'] / 1e9:.0f} thousand million a second in large products of 32-bit numbers, and "
+            f"{100 * found['share of the peak']:.0f} % of that in the network."
         )
 
 
@@ -279,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="default", help="FAST: a shipped model or a model directory")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4, help="about so long for each measurement (default 4)")
-    parser.add_argument("--job_megabytes", type=float, default=8, help="of text for the whole job; 0: without it")
+    parser.add_argument("--job_megabytes", type=float, default=16, help="of text for the whole job; 0: without it")
     parser.add_argument("--before", help="another checkout, whose FAST is measured too")
     parser.add_argument("--only", nargs="+", help="contestants whose names have one of these parts")
     parser.add_argument("--json", help="write all measurements here")

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -65,18 +66,43 @@ def seconds_of_stages(repairer: Repairer, texts: Sequence[str]) -> dict[str, flo
     return found | {OTHER: whole - sum(found.values())}
 
 
-def operations_per_character(config: Any) -> dict[str, int]:
-    """Additions and multiplications of FAST's network for one character, up to its exit and in all."""
-    from models.fast.shape import dense_shapes
+@dataclass
+class Computed:
+    """What the network computed: at how many places its first product, at how many a layer, and the operations of both.
 
-    behind = {f"layer{layer}" for layer in range(config.exit_after, len(config.dilations))} | {"out"}
-    counted = {"up to the exit": 0, "in all": 0}
-    for name, shape in dense_shapes(config).items():
-        if name.endswith(("/kernel", "/dense")):
-            operations = 2 * int(np.prod(shape))
-            counted["in all"] += operations
-            counted["up to the exit"] += 0 if name.partition("/")[0] in behind else operations
-    return counted
+    The heads of the exits are left out: they are a twentieth of it.
+    """
+
+    fronts: int = 0
+    layers: int = 0
+    operations: int = 0
+
+    @classmethod
+    @contextmanager
+    def counted(cls) -> Iterator[Computed]:
+        """Counts in this block."""
+        from models.fast.processor import ProcessorNetwork
+
+        found, front, layer = cls(), ProcessorNetwork._compute_front, ProcessorNetwork._compute_layer
+
+        def count_front(network: Any, room: Any, missing: Any) -> None:
+            places = int(np.count_nonzero(missing))
+            found.fronts += places
+            found.operations += 2 * places * network._front.size
+            front(network, room, missing)
+
+        def count_layer(network: Any, room: Any, number: int, missing: Any) -> None:
+            places = int(np.count_nonzero(missing))
+            found.layers += places
+            found.operations += 2 * places * network._kernels[number].size
+            layer(network, room, number, missing)
+
+        with (
+            patch.object(ProcessorNetwork, "_compute_front", count_front),
+            patch.object(ProcessorNetwork, "_compute_layer", count_layer),
+            patch.dict(os.environ, {"OMP_NUM_THREADS": "1"}),
+        ):
+            yield found
 
 
 def peak_operations_per_second(seconds: float = 1.0) -> float:

@@ -3,9 +3,9 @@
     python -m training.ship --run_dir runs/fast --config training/configs/fast.json \\
         --language_model runs/ngrams/model --benchmarks $RESPACE_DATA/benchmarks/dev --name default
 
-The network of the run and the counted language model become one model; how much the language model counts is fitted on
-rows that neither has seen, the penalties on the benchmarks. Then the card is written
-(`python -m training.model_card`).
+The network of the run and the counted language model become one model. From which logits on the exits of the network
+are certain, and how much the language model counts, is fitted on rows that neither has seen, the penalties on the
+benchmarks. Then the card is written (`python -m training.model_card`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Any
 
 from models.files import ModelError, Weights, load_model, save_model, shipped_directory
 from models.lines import load_line_judge
@@ -40,13 +41,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--benchmarks", required=True, help="directory of benchmarks to fit the penalties on")
     parser.add_argument("--sequences", type=int, help="fit on the first so many of each")
-    parser.add_argument("--rows", type=int, default=6000, help="unseen rows to fit the joint decision on")
+    parser.add_argument("--rows", type=int, default=12000, help="unseen rows to fit exits and joint decision on")
     parser.add_argument("--name", default="default", help="of the shipped model (default: %(default)s)")
     options = parser.parse_args(arguments)
     import_tensorflow()
-    from models.fast.joint import JointWeights
     from models.fast.model import FastModel
     from models.fast.shape import FastConfig
+    from training.fast.fit_exits import fit_exits
     from training.fast.fit_joint import fit_joint, sequences_of, unseen_rows
     from training.score import format_table, score_fast
     from training.train_fast import TrainConfig
@@ -60,17 +61,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"training.ship: {error}", file=sys.stderr)
         return 2
     weights = files.weights | counted
-    joint = JointWeights()
-    model = FastModel(FastConfig.from_json(files.config["network"]), weights, joint)
+    network = FastConfig.from_json(files.config["network"])
+    given, true = sequences_of(unseen_rows(config.sources, options.rows, config.recipe, config.seed))
+    settings: dict[str, Any] = {"name": options.name, "certain": fit_exits(network, weights, given)}
+    model = FastModel(network, weights, certain=settings["certain"])
     if counted:
-        given, true = sequences_of(unseen_rows(config.sources, options.rows, config.recipe, config.seed))
-        model.joint = joint = fit_joint(model, given, true)
+        model.joint = fit_joint(model, given, true)
+        settings["joint"] = dataclasses.asdict(model.joint)
     scores = score_fast(model, benchmarks, judge=load_line_judge())
     print(format_table(scores))
-    settings = {"name": options.name, "penalties": dataclasses.asdict(scores.penalties)}
-    sha256 = save_model(
-        shipped_directory(options.name), files.config | settings | {"joint": dataclasses.asdict(joint)}, weights
-    )
+    settings["penalties"] = dataclasses.asdict(scores.penalties)
+    sha256 = save_model(shipped_directory(options.name), files.config | settings, weights)
     print(f"wrote {shipped_directory(options.name)}, sha256 {sha256}")
     return 0
 

@@ -33,6 +33,7 @@ from training.data.stream import batches
 from training.fast.config import TrainConfig
 from training.fast.count_dictionary import count_dictionary
 from training.fast.count_table import count_table
+from training.fast.pruning import prune_front
 from training.fast.trainer import FastTrainer, start_from
 from training.loop import add_schedule_options, schedule_of, train
 from training.penalties import Penalties
@@ -94,7 +95,10 @@ def start(config: TrainConfig, options: argparse.Namespace) -> FastTrainer:
         print(f"resuming at step {trainer.step}, {trainer.characters / 1e6:.1f} M characters", flush=True)
         return trainer
     if files:
-        return start_from(config, files, dictionary)
+        trainer = start_from(config, files, dictionary)
+        if 0 < config.front_inputs < int(trainer.read.numpy().sum()):
+            prune_front(trainer, batches(config.stream(dictionary, options.shards)), config.front_inputs)
+        return trainer
     return FastTrainer(config, first_table(config, options.run_dir), dictionary)
 
 

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.fast.joint import JointWeights
 from models.fast.model import FastModel
-from models.fast.shape import FastConfig
 from models.files import ModelFiles, load_model
 from models.identity import model_identity, penalties_in_force
 from respace.gaps import Bits
@@ -66,11 +64,7 @@ class FastMethod:
         cls, files: ModelFiles, insertion_penalty: float | None = None, deletion_penalty: float | None = None
     ) -> FastMethod:
         return cls(
-            FastModel(
-                FastConfig.from_json(files.config["network"]),
-                files.weights,
-                JointWeights(**files.config.get("joint", {})),
-            ),
+            FastModel.from_files(files),
             files.name,
             files.sha256,
             *penalties_in_force(files.config, insertion_penalty, deletion_penalty),

@@ -16,7 +16,7 @@ from models.fast.joint import LONGEST_STRETCH, JointWeights, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.processor import ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
-from models.files import ModelError, Weights
+from models.files import ModelError, ModelFiles, Weights
 from models.processors import one_thread_per_product, threads_to_use
 from models.tensorflow import has_gpu, import_tensorflow
 from respace.batching import by_size
@@ -42,14 +42,14 @@ class Network(Protocol):
         """One logit for each place."""
 
 
-def network_of(config: FastConfig, weights: Weights) -> Network:
+def network_of(config: FastConfig, weights: Weights, certain: Sequence[Sequence[float]] | None = None) -> Network:
     """What computes a network fastest on this machine."""
-    if config.normalised or has_gpu():
+    if has_gpu():
         import_tensorflow()
         from models.fast.on_tensorflow import Batches, TensorFlowNetwork
 
-        return TensorFlowNetwork(config, weights, Batches.wanted() if has_gpu() else None)
-    return ProcessorNetwork(config, weights)
+        return TensorFlowNetwork(config, weights, Batches.wanted())
+    return ProcessorNetwork(config, weights, certain)
 
 
 def quantise_table(config: FastConfig, table: NDArray[np.float32]) -> Weights:
@@ -70,6 +70,7 @@ class FastModel:
         config: FastConfig,
         weights: Weights,
         joint: JointWeights | None = None,
+        certain: Sequence[Sequence[float]] | None = None,
         network: Network | None = None,
     ):
         """
@@ -77,6 +78,7 @@ class FastModel:
             config: the shape of the network.
             weights: of the network, and the dictionary; the language model, if there is one.
             joint: how much the language model counts.
+            certain: which logits are final at the exits of the network, see `models.fast.processor`.
             network: what computes it, if not what suits this machine.
         """
         wanted = {name: list(shape) for name, shape in dense_shapes(config).items()}
@@ -90,7 +92,16 @@ class FastModel:
         self.dictionary = Dictionary.from_weights(weights)
         self.language_model = LanguageModel.from_weights(weights)
         self.joint = joint or JointWeights()
-        self.network = network or network_of(config, weights)
+        self.network = network or network_of(config, weights, certain)
+
+    @classmethod
+    def from_files(cls, files: ModelFiles) -> FastModel:
+        return cls(
+            FastConfig.from_json(files.config["network"]),
+            files.weights,
+            JointWeights(**files.config.get("joint", {})),
+            files.config.get("certain"),
+        )
 
     @property
     def context(self) -> int:

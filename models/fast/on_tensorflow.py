@@ -1,4 +1,4 @@
-"""FAST's network in TensorFlow: on graphics cards, and for shapes that `models.fast.processor` does not compute."""
+"""FAST's network in TensorFlow, all layers everywhere: on graphics cards, and to compare others with it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from models.fast.inputs import Inputs
-from models.fast.network import LENGTH_STEP, Arithmetic, logits
+from models.fast.network import Arithmetic, logits
 from models.fast.shape import FastConfig, dense_shapes
 from models.files import Weights
 from respace.windows import Window, windows
 
 # Long windows waste little on context.
 WINDOW = 1024
+# Lengths are rounded up to multiples of it.
+LENGTH_STEP = 32
 # Says how a graphics card computes, see `Batches.wanted`.
 VARIABLE = "RESPACE_GPU"
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -29,7 +31,7 @@ class Batches:
 
     Attributes:
         characters: of a batch, with those that fill up its rows. The default stays in a processor's cache.
-        precision: of the convolutions; all that lies between them is in 32 bits.
+        precision: of the products; all that lies between them is in 32 bits.
         xla: compile the whole network. XLA compiles every shape by itself, so batches come in few shapes then: lengths
             are powers of two, and all batches of one length have as many rows.
     """
@@ -79,8 +81,15 @@ class TensorFlowNetwork:
     apart = 1
     aligned = 1
 
-    def __init__(self, config: FastConfig, weights: Weights, batches: Batches | None = None):
-        self.config, self.batches = config, batches or Batches()
+    def __init__(self, config: FastConfig, weights: Weights, batches: Batches | None = None, head: int = -1):
+        """
+        Args:
+            config: the shape of the network.
+            weights: of the network.
+            batches: how batches are computed.
+            head: whose logits: those of an exit, by its number, or of the last layer.
+        """
+        self.config, self.batches, self._head = config, batches or Batches(), head
         self._arithmetic = Arithmetic(tf.as_dtype(self.batches.precision), lambda function: function)
         features = config.features
         self._table = tf.constant(weights["table"])
@@ -106,7 +115,7 @@ class TensorFlowNetwork:
 
     def _forward(self, rows: tf.Tensor, characters: tf.Tensor, bits: tf.Tensor, evidence: tf.Tensor) -> tf.Tensor:
         looked_up = tf.cast(tf.gather(self._table, rows), tf.float32) * self._scales
-        return logits(self.config, self._dense, looked_up, characters, bits, evidence, self._arithmetic)[-1]
+        return logits(self.config, self._dense, looked_up, characters, bits, evidence, self._arithmetic)[self._head]
 
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
         """One logit for each place of texts with nothing between them: cut into windows, sorted by length, put back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from models.fast.dictionary import KINDS
@@ -28,19 +28,23 @@ class FastConfig:
         dilations: of the convolutions, one layer each.
         dense: width of the layer before the logit.
         evidence_kinds: columns of evidence, see `models.fast.inputs`.
-        normalised: are the inputs of each layer normalised? That costs as much as the convolutions.
-        exit_after: so many layers lie before the exit; 0 if there is none.
+        exits: so many layers lie before each exit; the first product lies before all of them.
+        exit_dense: width of the layer before the logit of an exit.
     """
 
     features: Features = field(default_factory=Features)
     row_width: int = 16
     character_width: int = 24
     hidden: int = 128
-    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 2, 1)
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 2, 1, 2, 1)
     dense: int = 128
     evidence_kinds: int = KINDS + SURROUNDINGS
-    normalised: bool = False
-    exit_after: int = 3
+    exits: tuple[int, ...] = (0, 1, 3)
+    exit_dense: int = 32
+
+    def __post_init__(self) -> None:
+        if sorted(set(self.exits)) != list(self.exits) or not all(0 <= one < len(self.dilations) for one in self.exits):
+            raise ValueError(f"exits {self.exits}: expected rising numbers below {len(self.dilations)}, the layers")
 
     @property
     def context(self) -> int:
@@ -52,37 +56,51 @@ class FastConfig:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> FastConfig:
+        known = {one.name for one in fields(cls)}
+        if values.keys() != known:
+            different = ", ".join(sorted(values.keys() ^ known))
+            raise ValueError(
+                f"the network's shape differs in {different}: it was written by another version of Respace. "
+                "Use that version, or train it anew (docs/fast.md)"
+            )
         pairs = {key: tuple(map(tuple, values["features"][key])) for key in ("ngrams", "straddles")}
         features = Features(**pairs, word_rows=values["features"]["word_rows"])
-        # Older models do not mention what they do not have.
-        older = {"evidence_kinds": KINDS, "normalised": True, "exit_after": 0}
-        return cls(**older | dict(values) | {"features": features, "dilations": tuple(values["dilations"])})
+        lists = {key: tuple(values[key]) for key in ("dilations", "exits")}
+        return cls(**dict(values) | lists | {"features": features})
+
+
+def front_parts(config: FastConfig) -> list[tuple[str, int]]:
+    """What the first product reads of each place, in this order: from which table, or near, and how many numbers.
+
+    N-grams of each length at every offset at which they touch the gap; what is around the gap; characters, bits and
+    evidence near it.
+    """
+    width = config.row_width
+    parts = [(f"ngram{n}", width) for n, _ in config.features.ngrams for _ in range(n + 1)]
+    parts += [(f"straddle{n}", width) for n, _ in config.features.straddles]
+    parts += [("word", width)] * 3  # before the gap, behind it, and both
+    near = config.character_width + 1 + config.evidence_kinds
+    return parts + [("near", near)] * (2 * NEAR + 1)
 
 
 def dense_shapes(config: FastConfig) -> dict[str, tuple[int, ...]]:
     """All weights but the table, by name."""
-    width, hidden = config.row_width, config.hidden
-    gap_features = (len(config.features.straddles) + 3) * width
+    hidden = config.hidden
+    inputs = sum(width for _, width in front_parts(config))
     shapes: dict[str, tuple[int, ...]] = {
         "characters": (CHARACTER_ROWS, config.character_width),
-        "near/kernel": (2 * NEAR + 1, config.character_width + 1 + config.evidence_kinds, hidden),
-        "gap/kernel": (gap_features, hidden),
+        "front/kernel": (inputs, hidden),
         "front/bias": (hidden,),
     }
-    for n, _ in config.features.ngrams:
-        shapes[f"ngram{n}/kernel"] = (n + 1, width, hidden)
     for layer in range(len(config.dilations)):
-        if config.normalised:
-            shapes[f"layer{layer}/scale"] = shapes[f"layer{layer}/offset"] = (hidden,)
         shapes[f"layer{layer}/bias"] = (hidden,)
         shapes[f"layer{layer}/kernel"] = (3, hidden, hidden)
-    for head in ("exit", "out") if config.exit_after else ("out",):
-        if config.normalised:
-            shapes[f"{head}/scale"] = shapes[f"{head}/offset"] = (hidden,)
+    heads = {f"exit{layer}": config.exit_dense for layer in config.exits} | {"out": config.dense}
+    for head, dense in heads.items():
         shapes |= {
-            f"{head}/dense": (hidden, config.dense),
-            f"{head}/dense_bias": (config.dense,),
-            f"{head}/kernel": (config.dense, 1),
+            f"{head}/dense": (hidden, dense),
+            f"{head}/dense_bias": (dense,),
+            f"{head}/kernel": (dense, 1),
             f"{head}/bias": (1,),
         }
     return shapes

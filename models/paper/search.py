@@ -134,7 +134,6 @@ def load_networks(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
 
 def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str]:
     from models.fast.model import FastModel
-    from models.fast.shape import FastConfig
 
     language, labels = (load_referred(files, key) for key in ("language_model", "labels"))
     model, _, _ = load_networks(language)
@@ -142,7 +141,7 @@ def _load_combination(files: ModelFiles) -> tuple[UniModel, Labeller | None, str
         raise ModelError(
             f"{files.name}: labels come from {labels.name}, a {labels.config.get('kind')!r}: expected FAST"
         )
-    fast = FastModel(FastConfig.from_json(labels.config["network"]), labels.weights)
+    fast = FastModel.from_files(labels)
     return model, fast, combined_sha256(files.sha256, language.sha256, labels.sha256)
 
 

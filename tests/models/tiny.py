@@ -12,7 +12,14 @@ from models.files import Weights
 
 TINY_FEATURES = Features(ngrams=((3, 256), (4, 512)), straddles=((2, 256),), word_rows=512)
 TINY = FastConfig(
-    features=TINY_FEATURES, row_width=8, character_width=4, hidden=8, dilations=(1, 2, 4), dense=8, exit_after=1
+    features=TINY_FEATURES,
+    row_width=8,
+    character_width=4,
+    hidden=8,
+    dilations=(1, 2, 4),
+    dense=8,
+    exits=(0, 2),
+    exit_dense=4,
 )
 TINY_DICTIONARY = Dictionary.of(
     {"the": 60, "quick": 5, "brown": 7, "fox": 4, "a": 50, "lazy": 3, "dog": 9, "do": 20, "go": 12},

@@ -20,6 +20,7 @@ from training.data.corpora import Source
 from training.data.stream import batches
 from training.fast.config import TrainConfig
 from training.fast.count_table import count_table
+from training.fast.pruning import prune_front
 from training.fast.trainer import FastTrainer, grow_weights
 from training.train_fast import main
 
@@ -66,15 +67,36 @@ def test_it_learns_and_goes_on_where_it_stopped(
 
 def test_a_grown_network_begins_as_the_one_it_grew_from() -> None:
     weights = tiny_weights()
-    larger = replace(TINY, dilations=(*TINY.dilations, 2), character_width=TINY.character_width + 1)
+    larger = replace(TINY, dilations=(*TINY.dilations, 2), dense=TINY.dense + 1)
     shapes = dense_shapes(larger)
     more = grow_weights(shapes, weights, seed=1)
     assert {name: array.shape for name, array in more.items()} == shapes
     assert np.abs(more["layer3/kernel"]).max() < 0.2
-    assert not more["characters"][:, -1].any()
-    assert np.array_equal(more["out/kernel"], weights["out/kernel"])
-    with pytest.raises(ValueError, match="expected at most"):
-        grow_weights(dense_shapes(replace(TINY, hidden=4)), weights, seed=1)
+    assert not more["out/dense"][:, -1].any()
+    assert np.array_equal(more["out/kernel"][:-1], weights["out/kernel"])
+    for other in (replace(TINY, hidden=4), replace(TINY, character_width=TINY.character_width + 1)):
+        with pytest.raises(ValueError, match=r"is \(.*\) in the model to start from: expected \("):
+            grow_weights(dense_shapes(other), weights, seed=1)
+
+
+def test_inputs_that_were_left_out_stay_out(config: TrainConfig, texts: list[str]) -> None:
+    table = count_table(TINY_FEATURES, TINY.row_width, texts)
+    trainer = FastTrainer(config, table, TINY_DICTIONARY)
+    stream = batches(config.stream(TINY_DICTIONARY))
+    for _ in range(20):
+        trainer.train(next(stream), 1.0)
+    inputs = trainer.dense["front/kernel"].shape[0]
+    weights = trainer.dense["front/kernel"].numpy()
+    prune_front(trainer, stream, inputs - 10)
+    left_out = np.flatnonzero(trainer.read.numpy() == 0)
+    assert len(left_out) == 10
+    before = np.linalg.norm(weights, axis=1)
+    assert before[left_out].mean() < before.mean()
+    for _ in range(3):
+        trainer.train(next(stream), 1.0)
+    for kind in (trainer.dense, trainer.averaged):
+        assert not kind["front/kernel"].numpy()[left_out].any()
+    assert np.count_nonzero(np.any(trainer.weights()["front/kernel"] != 0, axis=1)) == inputs - 10
 
 
 @pytest.mark.slow
@@ -121,5 +143,5 @@ def test_a_checkpoint_of_another_network_is_refused(config: TrainConfig, tmp_pat
     table = np.zeros((TINY_FEATURES.rows, TINY.row_width), dtype=np.float32)
     FastTrainer(config, table, TINY_DICTIONARY).save(tmp_path / "checkpoint.npz")
     wider = replace(config, network=replace(TINY, hidden=16))
-    with pytest.raises(ValueError, match=r"'dense:near/kernel', the configuration expects .* another --run_dir"):
+    with pytest.raises(ValueError, match=r"'dense:front/kernel', the configuration expects .* another --run_dir"):
         FastTrainer(wider, table, TINY_DICTIONARY).restore(tmp_path / "checkpoint.npz")

@@ -34,7 +34,8 @@ class TrainConfig:
     # Words that were counted elsewhere, and text whose words are counted beside them; without either, all sources are.
     word_lists: tuple[str, ...] = ()
     dictionary_sources: tuple[Source, ...] = ()
-    exit_loss: float = 0.3  # weight of the exit's loss
+    exit_loss: float = 0.3  # weight of the exits' losses
+    front_inputs: int = 0  # the first product reads so many of its inputs, see `training.fast.pruning`; 0: all
     error_weight: float = 1.0  # of gaps that are wrong as given
     planned_characters: float = 1e9  # the learning rate falls over so many
     last_rate: float = 0.1  # to this share of what it was

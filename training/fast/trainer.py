@@ -25,6 +25,8 @@ from training.data.stream import Batch
 from training.fast.choice import choose
 from training.fast.config import TrainConfig
 
+# Windows that are looked at together: what the first product reads of them stays in the cache.
+_LOOK_WINDOWS = 12
 _ADAM = Adam(clip_norm=0.5, beta_2=0.99, epsilon=1e-8)
 
 
@@ -44,6 +46,7 @@ class FastTrainer:
         self.averaged = {name: tf.Variable(start[name]) for name in shapes}
         self.first = {name: tf.Variable(tf.zeros(shape)) for name, shape in shapes.items()}
         self.second = {name: tf.Variable(tf.zeros(shape)) for name, shape in shapes.items()}
+        self.read = tf.Variable(read_inputs(start["front/kernel"]), trainable=False)
         self.step, self.block, self.characters, self.seconds = 0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
         self._arithmetic = MIXED if has_bfloat16() else PLAIN
@@ -78,7 +81,12 @@ class FastTrainer:
     def _chosen(self, batch: Batch, counts: NDArray[np.float32]) -> tuple[Batch, NDArray[np.float32]]:
         """The windows that are worth a step, and how much their gaps count."""
         given, true = batch.given.astype(np.float32), batch.true.astype(np.float32)
-        losses = self._look(batch.rows, batch.characters, given, batch.evidence, true, counts).numpy()
+        arrays = (batch.rows, batch.characters, given, batch.evidence, true, counts)
+        looks = [
+            self._look(*(array[first : first + _LOOK_WINDOWS] for array in arrays))
+            for first in range(0, len(given), _LOOK_WINDOWS)
+        ]
+        losses = np.concatenate([one.numpy() for one in looks])
         random = np.random.default_rng([self.config.seed, self.step])
         chosen, weights = choose(losses, self.config.windows, random)
         names = ("characters", "given", "true", "counts", "rows", "evidence")
@@ -88,9 +96,9 @@ class FastTrainer:
 
     @tf.function(jit_compile=True)
     def _look(self, rows, characters, given, evidence, true, counts):  # type: ignore[no-untyped-def]
-        """The loss of each window at the exit; the layers behind it are not computed."""
+        """The loss of each window at the first exit; the layers behind it are not computed."""
         looked_up = tf.gather(self.table, rows)
-        first, *_ = logits(self.config.network, self.dense, looked_up, characters, given, evidence)
+        first = logits(self.config.network, self.dense, looked_up, characters, given, evidence)[0]
         losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=true, logits=first)
         return tf.reduce_sum(losses * counts, -1)
 
@@ -119,14 +127,21 @@ class FastTrainer:
             tape.watch(looked_up)
             values = logits(self.config.network, self.dense, looked_up, characters, given, evidence, self._arithmetic)
             weights = counts * (1 + (self.config.error_weight - 1) * tf.abs(given - true))
-            *exits, loss = [
-                tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=true, logits=one) * weights)
-                for one in values
-            ]
-            total = tf.add_n([loss, *(self.config.exit_loss * one for one in exits)])
+
+            def loss_of(wanted: tf.Tensor, found: tf.Tensor) -> tf.Tensor:
+                losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=wanted, logits=found)
+                return tf.reduce_sum(losses * weights)
+
+            *exits, last = values
+            loss = loss_of(true, last)
+            # What an exit is to find out is not the truth, but what the last layer will say.
+            foreseen = tf.stop_gradient(tf.sigmoid(last))
+            total = tf.add_n([loss, *(self.config.exit_loss * loss_of(foreseen, one) for one in exits)])
         *gradients, table_gradient = tape.gradient(total, [*(self.dense[name] for name in names), looked_up])
         gaps = tf.reduce_sum(counts)
-        self._update(dict(zip(names, gradients, strict=True)), gaps, step, rate)
+        found = dict(zip(names, gradients, strict=True))
+        found["front/kernel"] *= self.read[:, None]
+        self._update(found, gaps, step, rate)
         return loss / gaps, table_gradient
 
     @tf.function(jit_compile=True)
@@ -170,9 +185,15 @@ class FastTrainer:
             for kind in ("dense", "averaged", "first", "second"):
                 for name, variable in getattr(self, kind).items():
                     variable.assign(saved[f"{kind}:{name}"])
+            self.read.assign(read_inputs(saved["dense:front/kernel"]))
             step, block, characters, self.seconds = saved["state"].tolist()
             self.step, self.block, self.characters = int(step), int(block), int(characters)
             self.history = json.loads(str(saved["history"]))
+
+
+def read_inputs(front: NDArray[np.float32]) -> NDArray[np.float32]:
+    """1 for inputs of the first product that are read; those whose weights are all 0 were left out, and stay so."""
+    return np.any(front != 0, axis=1).astype(np.float32)
 
 
 def _first_weight(name: str, shape: tuple[int, ...], random: np.random.Generator) -> NDArray[np.float32]:
@@ -188,7 +209,8 @@ def _first_weight(name: str, shape: tuple[int, ...], random: np.random.Generator
 def grow_weights(shapes: Mapping[str, tuple[int, ...]], weights: Weights, seed: int) -> Weights:
     """Weights for a network that has more than the written one: what is new changes almost nothing at first.
 
-    New layers start near nothing (not at nothing, where a rectifier learns nothing); new inputs start at nothing.
+    New layers start near nothing (not at nothing, where a rectifier learns nothing). What the first product reads
+    cannot grow: an input whose weights are nothing is one that was left out.
     """
     random = np.random.default_rng(seed)
     out = {}
@@ -198,8 +220,8 @@ def grow_weights(shapes: Mapping[str, tuple[int, ...]], weights: Weights, seed: 
             out[name] = faint * _first_weight(name, shape, random)
             continue
         missing = [(0, wanted - found) for wanted, found in zip(shape, weights[name].shape, strict=True)]
-        if min(more for _, more in missing) < 0:
-            raise ValueError(f"{name!r} is {weights[name].shape} in the model to start from: expected at most {shape}")
+        if min(more for _, more in missing) < 0 or (name == "front/kernel" and any(more for _, more in missing)):
+            raise ValueError(f"{name!r} is {weights[name].shape} in the model to start from: expected {shape}")
         out[name] = np.pad(weights[name].astype(np.float32), missing)
     return out
 

@@ -84,8 +84,8 @@ def test_weights_that_do_not_fit_are_named() -> None:
     weights["out/kernel"] = weights["out/kernel"][:-1]
     with pytest.raises(ModelError, match=r"weights hold \[7, 1\] for 'out/kernel', the configuration expects \[8, 1\]"):
         FastModel(TINY, weights)
-    del weights["gap/kernel"]
-    with pytest.raises(ModelError, match="weights hold nothing for 'gap/kernel'"):
+    del weights["front/kernel"]
+    with pytest.raises(ModelError, match="weights hold nothing for 'front/kernel'"):
         FastModel(TINY, weights)
 
 

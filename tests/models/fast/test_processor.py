@@ -20,7 +20,7 @@ from respace import gaps
 from respace.method import GivenSequence
 from tests.models.tiny import TINY, tiny_weights
 
-ALL_LAYERS = float("inf")
+ALL_LAYERS = [(float("inf"), float("inf"))] * 2
 
 
 def sequence(text: str) -> GivenSequence:
@@ -47,17 +47,31 @@ def test_both_find_the_same(texts: list[str]) -> None:
 
 
 def test_a_network_without_an_exit() -> None:
-    config = replace(TINY, exit_after=0)
-    weights = {name: weight for name, weight in tiny_weights().items() if not name.startswith("exit/")}
-    processor, reference = both(config, weights)
+    config = replace(TINY, exits=())
+    weights = {name: weight for name, weight in tiny_weights().items() if not name.startswith("exit")}
+    processor = FastModel(config, weights, network=ProcessorNetwork(config, weights))
+    reference = FastModel(config, weights, network=TensorFlowNetwork(config, weights))
     given_text = [sequence("the quick brown fox " * 30)]
     np.testing.assert_allclose(
         processor.network_logits(given_text)[0], reference.network_logits(given_text)[0], atol=1e-4
     )
 
 
-def exit_and_last(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
-    """Logits of both heads, by TensorFlow."""
+def test_inputs_without_weights_are_not_read() -> None:
+    weights = tiny_weights()
+    front = weights["front/kernel"].copy()
+    front[np.random.default_rng(2).permutation(len(front))[: len(front) // 2]] = 0.0
+    processor, reference = both(TINY, weights | {"front/kernel": front})
+    assert isinstance(processor.network, ProcessorNetwork)
+    assert len(processor.network._front) == len(front) - len(front) // 2
+    given_text = [sequence("the quick brown fox, a lazy dog; " * 30)]
+    np.testing.assert_allclose(
+        processor.network_logits(given_text)[0], reference.network_logits(given_text)[0], atol=1e-4
+    )
+
+
+def logits_of_heads(inputs: Inputs) -> list[np.ndarray]:
+    """Those of the exits and of the last layer, by TensorFlow."""
     network = TensorFlowNetwork(TINY, tiny_weights())
     length = -(-len(inputs.characters) // 32) * 32 - len(inputs.characters)
     rows, characters, bits, evidence = (
@@ -65,18 +79,22 @@ def exit_and_last(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
         for array in (inputs.rows, inputs.characters, inputs.bits.astype(np.float32), inputs.evidence)
     )
     looked_up = network._table.numpy()[rows].astype(np.float32) * network._scales.numpy()
-    first, last = logits(TINY, network._dense, looked_up, characters, bits, evidence)
-    return first.numpy()[0, : len(inputs.bits)], last.numpy()[0, : len(inputs.bits)]
+    found = logits(TINY, network._dense, looked_up, characters, bits, evidence)
+    return [one.numpy()[0, : len(inputs.bits)] for one in found]
 
 
-@pytest.mark.parametrize("certain", [0.0, 0.3, 1.0, CERTAIN])
-def test_certain_gaps_leave_at_the_exit(certain: float) -> None:
-    network = ProcessorNetwork(TINY, tiny_weights(), certain)
+@pytest.mark.parametrize(("keeps", "edits"), [(0.0, 0.0), (0.1, 0.4), (0.3, 1.0), (CERTAIN, CERTAIN)])
+def test_certain_gaps_leave_at_the_exits(keeps: float, edits: float) -> None:
+    network = ProcessorNetwork(TINY, tiny_weights(), [(keeps, edits)] * 2)
     model = FastModel(TINY, tiny_weights(), network=network)
     text = sequence("the quick brown fox, a lazy dog; " * 60)
     inputs = model._inputs([text], Layout([text], network.apart, network.aligned))
-    first, last = exit_and_last(inputs)
-    wanted = np.where(np.abs(first) < certain, last, first)[: len(text.bits)]
+    wanted, *others = logits_of_heads(inputs)
+    for deeper in others:
+        needed = np.where((wanted > 0) == inputs.bits, keeps, edits)
+        final = np.sign(wanted) * np.maximum(np.abs(wanted), CERTAIN)
+        wanted = np.where(np.abs(wanted) < needed, deeper, final)
+    wanted = wanted[: len(text.bits)]
     np.testing.assert_allclose(model.network_logits([text])[0], wanted, atol=1e-4)
 
 
@@ -85,8 +103,3 @@ def test_what_is_no_character_has_no_opinion() -> None:
         [GivenSequence(np.array([97, 0, 0, 98], dtype=np.uint32), np.zeros(4, dtype=bool))]
     )
     assert found[0][[1, 2]].tolist() == [0.0, 0.0]
-
-
-def test_layers_that_are_normalised_are_for_tensorflow() -> None:
-    with pytest.raises(ValueError, match="normalises its layers"):
-        ProcessorNetwork(replace(TINY, normalised=True), tiny_weights())
