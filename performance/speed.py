@@ -285,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="default", help="FAST: a shipped model or a model directory")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4, help="about so long for each measurement (default 4)")
-    parser.add_argument("--job_megabytes", type=float, default=16, help="of text for the whole job; 0: without it")
+    parser.add_argument("--job_megabytes", type=float, default=24, help="of text for the whole job; 0: without it")
     parser.add_argument("--before", help="another checkout, whose FAST is measured too")
     parser.add_argument("--only", nargs="+", help="contestants whose names have one of these parts")
     parser.add_argument("--json", help="write all measurements here")

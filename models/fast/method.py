@@ -29,6 +29,8 @@ def boost_near_errors(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.flo
     for_edit = np.where(bits, -values, values)
     evident = for_edit > EVIDENT
     evident[:1] = False
+    if not evident.any():
+        return values
     so_far = np.concatenate([[0], np.cumsum(evident)])
     here = np.arange(len(values))
     near = so_far[np.minimum(here + COMPANY_REACH + 1, len(values))] - so_far[np.maximum(here - COMPANY_REACH, 0)]

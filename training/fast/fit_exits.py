@@ -15,10 +15,10 @@ from respace.gaps import Bits
 from respace.method import GivenSequence
 
 # Of all decisions, so many may change at each exit, for the given bits and against them.
-MOST_CHANGED = 1.5e-6
+MOST_CHANGED = 1e-6
 # So large must the last layer's logit be on the side that the exit is certain of: a given bit is kept anyway unless it
 # is well on the other side, an edit must overcome a penalty.
-SAFE_TO_KEEP, SAFE_TO_EDIT = 0.0, 3.0
+SAFE_TO_KEEP, SAFE_TO_EDIT = 0.0, 4.0
 GRID = np.arange(3.0, 14.0, 0.25)
 
 
@@ -40,7 +40,7 @@ def least_certain(bits: Bits, found: NDArray[np.float32], last: NDArray[np.float
     """The least logits from which on hardly any decision changes.
 
     >>> bits, found = np.array([True, True, False, False]), np.array([5.0, 9.0, -6.0, 7.0])
-    >>> least_certain(bits, found, np.array([-0.5, 9.0, -1.5, 2.0]))
+    >>> least_certain(bits, found, np.array([-0.5, 9.0, -1.5, 3.0]))
     (5.25, 7.25)
     """
     keeps = (found > 0) == bits
