@@ -32,10 +32,20 @@ def import_tensorflow() -> None:
 
 def has_bfloat16() -> bool:
     """Whether the processor multiplies bfloat16 numbers itself; elsewhere they are far slower than 32-bit ones."""
+    return "avx512_bf16" in _processor()
+
+
+def has_matrix_units() -> bool:
+    """Whether the processor has AMX: TensorFlow then computes products in bfloat16 as `models.products` does, or not
+    at all."""
+    return "amx_bf16" in _processor()
+
+
+def _processor() -> str:
     try:
-        return "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+        return Path("/proc/cpuinfo").read_text()
     except OSError:
-        return False
+        return ""
 
 
 def has_gpu() -> bool:

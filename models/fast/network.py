@@ -19,6 +19,7 @@ from typing import Any
 import tensorflow as tf
 
 from models.fast.shape import CHARACTER_ROWS, FREQUENT_CODES, NEAR, FastConfig
+from models.products import product
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def mask_of(characters: tf.Tensor) -> tf.Tensor:
 def _product(x: tf.Tensor, kernel: tf.Tensor, kind: tf.DType) -> tf.Tensor:
     """Of all places with a kernel; flat, which is faster."""
     shape = tf.shape(x)
-    flat = tf.matmul(tf.reshape(x, [-1, x.shape[-1]]), tf.cast(kernel, kind))
+    flat = product(tf.reshape(x, [-1, x.shape[-1]]), tf.cast(kernel, kind))
     return tf.reshape(flat, [shape[0], shape[1], kernel.shape[-1]])
 
 

@@ -15,13 +15,14 @@ from models.paper.bid import bid_shapes, gap_logits
 from models.paper.lstm import NetworkSize, Tensors
 from models.paper.uni import sequence_logits, uni_shapes
 from models.paper.vocabulary import Vocabulary
-from models.tensorflow import has_bfloat16
+from models.tensorflow import has_bfloat16, has_matrix_units
 from respace.storage.publish import publish
 from training.adam import Adam
 from training.data.text_stream import Piece, TextBatch, pad
 
 Kind = Literal["uni", "bid"]
-_PRODUCTS = tf.bfloat16 if has_bfloat16() else tf.float32
+# Within a loop, `models.products` cannot be used.
+_PRODUCTS = tf.bfloat16 if has_bfloat16() and not has_matrix_units() else tf.float32
 
 
 def uni_loss(
