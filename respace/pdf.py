@@ -26,6 +26,8 @@ from respace.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 from respace.storage.errors import BadOption
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
+# The system's loader ends a process so that has no memory left for a library.
+_LOADER_FAILED = 127
 _POPPLER_ERROR, _POPPLER_PASSWORD = 1, "Incorrect password"
 _MODULES = {"pypdfium2": "pypdfium2", "pdfminer": "pdfminer"}
 
@@ -150,7 +152,7 @@ def _explain(errors: bytes, code: int, processor_seconds: float, limits: PdfLimi
         return "extraction was stopped by the limit on its time"
     if code == -signal.SIGKILL:
         return "extraction was killed, most often because the machine's memory ran out. Fewer --local_workers need less"
-    if code in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):
+    if code in (OUT_OF_MEMORY, _LOADER_FAILED, -signal.SIGABRT, -signal.SIGSEGV):
         return f"extraction ran out of memory or crashed (exit code {code}): {last}"
     return f"it cannot be read (exit code {code}): {last}"
 

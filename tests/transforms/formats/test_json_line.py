@@ -82,7 +82,7 @@ def test_numbers_too_long_for_python_are_passed_over() -> None:
         ('{"body": 1, "n": 2}', "no member 'text'. There are: 'body', 'n'"),
         ("{}", "no member 'text'. There are: none"),
         ('{"text": 5}', "the member 'text' is '5}', expected a string or a list of strings"),
-        ('{"text": ["a", 5]}', "the member 'text' is '5\]}', expected a string or a list of strings"),
+        ('{"text": ["a", 5]}', r"the member 'text' is '5\]}', expected a string or a list of strings"),
         ('{"text": {"a": "b"}}', "expected a string or a list of strings"),
         ('{"text": ' + "[" * 20 + "]" * 20 + "}", "nested too deeply: expected at most 16 levels"),
         ('{"text": "a", "text": "b"}', "the member 'text' occurs twice"),
