@@ -26,7 +26,7 @@ from respace.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 from respace.storage.errors import BadOption
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
-# The system's loader ends a process so that has no memory left for a library.
+# With this code the system's loader ends a process that has no memory left for a library.
 _LOADER_FAILED = 127
 _POPPLER_ERROR, _POPPLER_PASSWORD = 1, "Incorrect password"
 _MODULES = {"pypdfium2": "pypdfium2", "pdfminer": "pdfminer"}
