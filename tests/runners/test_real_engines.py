@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,11 +75,24 @@ def on(*names: str) -> pytest.MarkDecorator:
 
 
 def repair_corpus(folder: Path, output: Path, options: list[str]) -> subprocess.CompletedProcess[str]:
-    return _ended(start_repair(folder, output, options))
+    return _ended(_start_repair(folder, output, options))
 
 
-def start_repair(folder: Path, output: Path, options: list[str]) -> subprocess.Popen[str]:
+def _start_repair(folder: Path, output: Path, options: list[str]) -> subprocess.Popen[str]:
     return _start("repair_corpus", folder / "corpus", output, "--provenance", *options)
+
+
+@contextmanager
+def repair_under_way(folder: Path, output: Path, engine: Cluster) -> Iterator[subprocess.Popen[str]]:
+    """A repair whose workers are writing; no job is left to the next test."""
+    process = _start_repair(folder, output, engine.options)
+    try:
+        # The client writes files of its own, before there are workers and after.
+        _wait_for(lambda: bool(_unfinished(output) and _python_workers(engine)), process)
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=_SECONDS)
 
 
 def make_training_shards(folder: Path, output: Path, options: list[str]) -> subprocess.CompletedProcess[str]:
@@ -123,11 +137,9 @@ def test_the_bytes_of_a_local_run(
 @on("dask", "flink", "spark")
 def test_a_worker_is_killed(engine: Cluster, folder: Path, local: dict[str, dict[str, bytes]], tmp_path: Path) -> None:
     output = tmp_path / "out"
-    process = start_repair(folder, output, engine.options)
-    _wait_for(lambda: bool(_unfinished(output)), process)
-    victim = _python_workers(engine)[0]
-    os.kill(victim, signal.SIGKILL)
-    ended = _ended(process)
+    with repair_under_way(folder, output, engine) as process:
+        os.kill(_python_workers(engine)[0], signal.SIGKILL)
+        ended = _ended(process)
     assert ended.returncode == 0, ended.stderr
     assert not different(tree(output, without=ASIDE), local["repair_corpus"])
     assert not _unfinished(output)
@@ -136,10 +148,9 @@ def test_a_worker_is_killed(engine: Cluster, folder: Path, local: dict[str, dict
 @on("flink", "spark")
 def test_stopping_the_client_cancels_the_job(engine: Cluster, folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    process = start_repair(folder, output, engine.options)
-    _wait_for(lambda: bool(_unfinished(output)), process)
-    process.send_signal(signal.SIGTERM)
-    ended = _ended(process)
+    with repair_under_way(folder, output, engine) as process:
+        process.send_signal(signal.SIGTERM)
+        ended = _ended(process)
     assert ended.returncode == 143, ended.stderr
     assert "cancelling the job\n" in ended.stderr
     assert ended.stderr.endswith("stopped. Rerun the same command; finished shards are skipped\n")
@@ -203,12 +214,12 @@ def _processes() -> list[int]:
 def _parent(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return 0
 
 
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return b""
