@@ -201,12 +201,19 @@ PATTERNS = (
         r"(?<!`)(`{1,3})(?![`\s])[^`'\n]{1,200}(?<!\s)\1(?!`)",
     ),
     _kind(
+        "quoted name",
+        "names that programs look up are written in one word",
+        '"',
+        r'"[a-z0-9]+(?:-[a-z0-9]+)+"(?=[],:)}>=])',
+    ),
+    _kind(
         "fields of a table",
         "signs between fields have no spaces around them",
         ", ; |",
         r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
         in_words=True,
     ),
+    _kind("labelled field of a table", "signs between fields have no spaces around them", ":,", r":,\S"),
     _kind(
         "macro of a manual",
         "commands of a typesetter and their arguments, to the end of the line",
@@ -215,7 +222,7 @@ PATTERNS = (
     ),
     _kind("place in a file", "read by machines", "@@", r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"),
     _kind("box to tick", "the space is the box", "[", r"\[(?<![\w\]].) \]"),
-    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]?\1){3,}"),
+    _kind("line of signs", "leaders, rules and fields of forms", ". _ - * = ~ #", r"([._*=~#-])(?:[ ]{0,2}\1){3,}"),
 )
 _IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
 _OVER_SPACES = tuple(kind for kind in PATTERNS if not kind.in_words)
@@ -233,7 +240,7 @@ KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}
 # Where a line lost its spaces, only these are still seen for what they are. (Where an address ends is not; but a new
 # error is worse than one that stays.)
-_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", JOINING, SCRIPT])
+_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", "quoted name", JOINING, SCRIPT])
 # Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
 # of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
 # others in the same text are names.
@@ -262,14 +269,15 @@ _HIGH_INVISIBLE = ((0xE0000, 0xE01EF),)
 _MARKS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F), (0x1F3FB, 0x1F3FF))
 _PICTURES = ((0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
 _GREEK = ((0x0370, 0x03FF), (0x1F00, 0x1FFF))
-# Cyrillic to Georgian and so on, Chinese, Japanese, Korean and their signs, and all that lies above the emoji.
+# Cyrillic to Georgian and so on, Chinese, Japanese, Korean and their signs, halves of characters (lone surrogates), and
+# all that lies above the emoji.
 _SCRIPTS = (
     (0x0400, 0x1CFF),
     (0x2C00, 0x2C5F),
     (0x2C80, 0x2DFF),
     (0x2E80, 0xA71F),
     (0xA800, 0xAB2F),
-    (0xAB70, 0xD7FF),
+    (0xAB70, 0xDFFF),
     (0xF900, 0xFAFF),
     (0xFB07, 0xFDFF),
     (0xFE30, 0xFE4F),

@@ -215,8 +215,8 @@ def run_until_stopped(cluster: Cluster) -> int:
     try:
         with cluster:
             print(f"python -m pipelines.repair_corpus --input … --output … {' '.join(cluster.options)}")
-            print(f"logs: {cluster.folder}; Ctrl-C stops it", flush=True)
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+            print(f"logs: {cluster.folder}; Ctrl-C stops it", flush=True)
             signal.pause()
     except (MissingPart, DidNotStart) as error:
         print(f"error: {error}", file=sys.stderr)

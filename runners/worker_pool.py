@@ -89,11 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RuntimeError:
         print(f"error: {options.host}:{options.port} cannot be listened on. Is a pool running there?", file=sys.stderr)
         return 2
-    server.start()
-    print(f"worker pool on {options.host}:{options.port}, process {os.getpid()}", flush=True)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    server.start()
+    print(f"worker pool on {options.host}:{options.port}, process {os.getpid()}", flush=True)
     ended.wait()
     server.stop(0)
     pool.close()
