@@ -3,8 +3,9 @@
     python -m training.train_paper --config training/configs/uni.json --run_dir runs/uni
 
 UNI first; BID's bidirectional network then takes a UNI of the same text along (``--language_model runs/uni/model``),
-so that its model directory is whole. An interrupted run resumes when you run the same command again. In the end the
-penalties are fitted (``--benchmarks``) and the model and its card are written to ``run_dir/model``.
+so that its model directory is whole. An interrupted run resumes when you run the same command again;
+``--start_from uni`` goes on from a finished model (with another ``seed``, or it sees the same text again). In the end
+the penalties are fitted (``--benchmarks``) and the model and its card are written to ``run_dir/model``.
 
 Training ends after ``--minutes``, or after so many characters in all (``--million_characters``), which makes runs
 comparable on a machine with other work. The learning rate is constant, as in the paper, but falls to nothing over the
@@ -142,15 +143,20 @@ def held_out_pieces(benchmarks: str | None, vocabulary: Vocabulary, with_spaces:
 
 
 def start(
-    config: PaperConfig, run_dir: Path, language_model: str | None, shards: str | None = None
+    config: PaperConfig,
+    run_dir: Path,
+    language_model: str | None,
+    shards: str | None = None,
+    start_from: str | None = None,
 ) -> tuple[PaperTrainer, ModelFiles | None]:
-    """A trainer, taken up where it stopped, and the language model that BID takes along."""
+    """A trainer, taken up where it or a model stopped, and the language model that BID takes along."""
     from models.files import load_model
     from models.paper.lstm import NetworkSize
     from models.paper.vocabulary import Vocabulary
     from training.paper.trainer import PaperTrainer
 
     files = None
+    first = load_model(start_from) if start_from else None
     path = run_dir / "vocabulary.json"
     if config.kind == "bid":
         if language_model is None:
@@ -161,6 +167,8 @@ def start(
         vocabulary = Vocabulary(files.config["vocabulary"])
     elif path.exists():
         vocabulary = Vocabulary(json.loads(path.read_text()))
+    elif first is not None:
+        vocabulary = Vocabulary(first.config["vocabulary"])
     else:
         print("counting characters", flush=True)
         vocabulary = count_vocabulary(config.sources, config.vocabulary, shards)
@@ -173,6 +181,9 @@ def start(
     if checkpoint.exists():
         trainer.restore(checkpoint)
         print(f"resuming at step {trainer.step}, {trainer.characters / 1e6:.1f} M characters", flush=True)
+    elif first is not None:
+        trainer.start_from(first)
+        print(f"going on from {first.name}, {trainer.characters / 1e6:.1f} M characters", flush=True)
     return trainer, files
 
 
@@ -259,6 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--name", help="the model's name (default: that of run_dir)")
     parser.add_argument("--shards", help="shards of pipelines.make_training_shards, in place of the configured text")
     parser.add_argument("--language_model", help="for BID: the model directory of a UNI of the same text")
+    parser.add_argument("--start_from", help="a model to go on from, where there is no checkpoint")
     add_schedule_options(parser)
     parser.add_argument("--benchmarks", help="directory of benchmarks to measure and to fit penalties on")
     parser.add_argument("--benchmark_sequences", type=int, default=1000, help="fit on the first so many of each")
@@ -267,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = PaperConfig.read(options.config)
         options.run_dir.mkdir(parents=True, exist_ok=True)
-        trainer, language = start(config, options.run_dir, options.language_model, options.shards)
+        trainer, language = start(config, options.run_dir, options.language_model, options.shards, options.start_from)
         pieces = held_out_pieces(
             options.benchmarks, trainer.vocabulary, config.kind == "uni", options.measured_sequences
         )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from models.files import load_model
+from models.files import ModelFiles, load_model
 from models.methods import load_method
 from models.paper.lstm import NetworkSize
 from models.paper.search import SearchMethod
@@ -51,6 +51,24 @@ def test_it_learns_and_a_checkpoint_goes_on_exactly(tmp_path: Path, kind: str) -
     losses = [float(one.train(batch())) for _ in range(10)]
     assert losses == [float(other.train(batch())) for _ in range(10)]
     assert losses[-1] < before
+
+
+@pytest.mark.parametrize("kind", ["uni", "bid"])
+def test_it_goes_on_from_a_finished_model(kind: str) -> None:
+    def trainer(size: NetworkSize = SIZE) -> PaperTrainer:
+        return PaperTrainer(kind, VOCABULARY, size)  # type: ignore[arg-type]
+
+    one = trainer()
+    for _ in range(3):
+        one.train(batch())
+    config = {"training": {"characters": one.characters, "hours": 0.5}}
+    files = ModelFiles(name="first", config=config, weights=one.weights(), sha256="0" * 64)
+    other = trainer()
+    other.start_from(files)
+    assert (other.characters, other.seconds, other.step) == (3 * 21, 1800, 0)
+    assert float(other.train(batch())) == pytest.approx(float(one.train(batch())), abs=1e-3)
+    with pytest.raises(ValueError, match=r"the model first holds .*, the configuration expects .*another --start_from"):
+        trainer(NetworkSize(units=16, dense=8)).start_from(files)
 
 
 def test_padding_teaches_nothing() -> None:
@@ -124,6 +142,11 @@ def test_from_text_to_methods(world: Path, capsys: pytest.CaptureFixture[str]) -
     assert uni.config["training"]["characters"] > 0
     assert set(uni.config["fitted_penalties"]) == {"Wiki"}
     assert "# uni" in (world / "uni" / "model" / "README.md").read_text()
+    further = ["--run_dir", str(world / "further"), "--start_from", str(world / "uni" / "model")]
+    assert main(command(world, "uni", *further)) == 0
+    assert "going on from uni" in capsys.readouterr().out
+    seen = load_model(str(world / "further" / "model")).config["training"]["characters"]
+    assert seen > uni.config["training"]["characters"]
     assert main(command(world, "bid", "--language_model", str(world / "uni" / "model"))) == 0
     method = load_method(str(world / "bid" / "model"))
     assert isinstance(method, SearchMethod)

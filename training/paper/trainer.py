@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
-from models.files import Weights
+from models.files import ModelFiles, Weights
 from models.paper import lstm
 from models.paper.bid import bid_shapes, gap_logits
 from models.paper.lstm import NetworkSize, Tensors
@@ -139,6 +140,27 @@ class PaperTrainer:
         with publish(str(path)) as temporary, open(temporary, "wb") as stream:
             np.savez(stream, allow_pickle=False, state=state, **arrays)
 
+    def start_from(self, files: ModelFiles) -> None:
+        """Goes on from a finished model, with an Adam that begins anew.
+
+        Raises:
+            ValueError: it is of a network of another size or kind.
+        """
+        self._check(files.weights, f"the model {files.name}", "another --start_from")
+        for name, variable in self.variables.items():
+            variable.assign(files.weights[name].astype(np.float32))
+        training = files.config.get("training", {})
+        self.characters, self.seconds = int(training.get("characters", 0)), 3600 * float(training.get("hours", 0))
+
+    def _check(self, weights: Mapping[str, NDArray[Any]], whose: str, otherwise: str) -> None:
+        for name, shape in self.shapes.items():
+            found = list(weights[name].shape) if name in weights else "nothing"
+            if found != list(shape):
+                raise ValueError(
+                    f"{whose} holds {found} for {name!r}, the configuration expects {list(shape)}: "
+                    f"give the configuration it was made with, or {otherwise}"
+                )
+
     def restore(self, path: Path) -> None:
         """Takes up a checkpoint.
 
@@ -146,14 +168,8 @@ class PaperTrainer:
             ValueError: it is of a network of another size or kind.
         """
         with np.load(path) as saved:
-            for name, shape in self.shapes.items():
-                key = f"variables:{name}"
-                found = list(saved[key].shape) if key in saved else "nothing"
-                if found != list(shape):
-                    raise ValueError(
-                        f"{path} holds {found} for {name!r}, the configuration expects {list(shape)}: "
-                        "give the configuration it was made with, or another --run_dir"
-                    )
+            variables = {name: saved[key] for name in self.shapes if (key := f"variables:{name}") in saved}
+            self._check(variables, f"{path}", "another --run_dir")
             for kind in ("variables", "first", "second"):
                 for name, variable in getattr(self, kind).items():
                     variable.assign(saved[f"{kind}:{name}"])
