@@ -129,6 +129,18 @@ def apply(text: str, bits: Bits) -> str:
     return "".join(pieces)
 
 
+def count_near(bits: Bits, reach: int) -> NDArray[np.int64]:
+    """How many bits are set up to so far from each gap, its own among them.
+
+    >>> count_near(np.array([True, False, False, True, True]), 1).tolist()
+    [1, 1, 1, 2, 2]
+    """
+    so_far = np.concatenate([[0], np.cumsum(bits)])
+    here = np.arange(len(bits))
+    near: NDArray[np.int64] = so_far[np.minimum(here + reach + 1, len(bits))] - so_far[np.maximum(here - reach, 0)]
+    return near
+
+
 def line_break_gaps(text: str) -> Bits:
     """Gaps whose whitespace holds a line break. Lines are the document's own layout: repair leaves them alone."""
     codes = code_points(text)

@@ -56,7 +56,12 @@ def write_symbols(options: argparse.Namespace, path: Path) -> None:
     alphabet = find_alphabet(rows_of(texts).characters for texts in texts_in_chunks(options.sources, only=10))
     model = empty_model(alphabet)
     recipe = noisy_recipe(
-        typos=options.typos, confusions=options.confusions, characters_clean=0.0, misspelling_rate=0.15
+        typos=options.typos,
+        confusions=options.confusions,
+        typo_half="all",
+        characters_clean=0.0,
+        misspelling_rate=0.15,
+        slip_share=0.3,
     )
     np.save(path.with_name("alphabet.npy"), alphabet)
     temporary = path.with_suffix(".writing")
@@ -83,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--noised_every", type=int, default=3, help="every so many-th part is counted noised, too")
     parser.add_argument("--work_dir", required=True, type=Path, help="symbols and counts are kept here")
     parser.add_argument("--output", required=True, type=Path, help="model directory to write")
-    parser.add_argument("--threshold", type=float, default=10.0, help="nats an n-gram must change (default 10)")
+    parser.add_argument("--threshold", type=float, default=12.0, help="nats an n-gram must change (default 12)")
     parser.add_argument("--memory_mb", type=int, default=2000, help="for the tables (default 2000)")
     options = parser.parse_args(arguments)
     options.work_dir.mkdir(parents=True, exist_ok=True)

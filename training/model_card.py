@@ -32,6 +32,10 @@ from training.harm import Harm, measure, read_kinds
 from training.penalties import Penalties
 from training.score import WIKI, Scores, score_fast
 
+_ALL_TYPOS = (
+    "All misspellings of the collection were trained with; those of the paper's development halves are among them, as "
+    "they were for the paper's models."
+)
 _NOT_FOR = """## What it is not for
 
 It repairs English prose. Other languages, code, tables and markup are left alone as far as they are recognised; a model
@@ -67,6 +71,7 @@ def model_card(files: ModelFiles, scores: Scores, sequences: str, harm: Mapping[
         "",
         "Harm: false edits per 10,000 characters when the correct text is the input.",
         "Penalties are fitted on the benchmarks they are scored on.",
+        *([_ALL_TYPOS] if training.get("recipe", {}).get("typo_half") == "all" else []),
         "",
         "| benchmark | F-score | sequence accuracy | harm | with its own penalties |",
         "| --- | --- | --- | --- | --- |",
@@ -88,7 +93,7 @@ def model_card(files: ModelFiles, scores: Scores, sequences: str, harm: Mapping[
 
 
 def _language_model_line(counted: LanguageModel, joint: Mapping[str, float]) -> str:
-    weights = ", ".join(f"{name} {value:g}" for name, value in joint.items())
+    weights = ", ".join(f"{name} {value:g}" for name, value in joint.items() if value is not None)
     ngrams = np.count_nonzero(counted.fingerprints)
     return f"- language model: {ngrams:,} n-grams of up to {ORDERS[0]} symbols; weights {weights}"
 

@@ -24,10 +24,13 @@ from models.fast.language_model import (
     next_cost,
 )
 from models.words.counts import LETTER, kinds_of
+from respace.gaps import Bits, count_near
 from respace.loops import compiled
 
 # Ways of writing that are followed at once.
 BEAM = 8
+# Characters without a given space to either side of a gap that is far from spaces: more than a word has.
+UNSPACED = 24
 # Longer stretches of uncertain gaps are decided in parts.
 LONGEST_STRETCH = 512
 
@@ -39,22 +42,41 @@ class JointWeights:
     Attributes:
         letters: between two letters.
         others: beside a digit or a sign.
+        unspaced: between two letters, where no space is given near them; as much as elsewhere if None.
         certain: logits as large as this are not doubted.
     """
 
     letters: float = 0.2
     others: float = 0.1
+    unspaced: float | None = None
     certain: float = 8.0
 
 
+def far_from_spaces(bits: Bits) -> Bits:
+    """Gaps of one text that have no given space near them: the text may have lost its spaces there.
+
+    >>> far_from_spaces(np.isin(np.arange(70), [30])).nonzero()[0].tolist()[:8]
+    [0, 1, 2, 3, 4, 5, 55, 56]
+    """
+    far: Bits = count_near(bits, UNSPACED) == 0
+    return far
+
+
 def joint_logits(
-    model: LanguageModel, weights: JointWeights, characters: NDArray[np.int32], logits: NDArray[np.float32]
+    model: LanguageModel,
+    weights: JointWeights,
+    characters: NDArray[np.int32],
+    logits: NDArray[np.float32],
+    unspaced: Bits | None = None,
 ) -> NDArray[np.float32]:
     """Logits of texts laid one after the other, with 0 between them, after the language model was heard."""
     letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
     between_letters = letters.copy()
     between_letters[1:] &= letters[:-1]
-    share = np.where(between_letters, weights.letters, weights.others).astype(np.float32)
+    of_letters: float | NDArray[np.float64] = weights.letters
+    if unspaced is not None and weights.unspaced is not None:
+        of_letters = np.where(unspaced, weights.unspaced, weights.letters)
+    share = np.where(between_letters, of_letters, weights.others).astype(np.float32)
     out = logits.astype(np.float32).copy()
     _decide(model.symbols(characters), share, logits, weights.certain, *model.tables, out)
     return out

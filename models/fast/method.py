@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from models.fast.model import FastModel
 from models.files import ModelFiles, load_model
 from models.identity import model_identity, penalties_in_force
-from respace.gaps import Bits
+from models.words.counts import LETTER, kinds_of
+from respace.gaps import Bits, count_near
 from respace.method import Decision, GivenSequence, check_penalties, decided_bits
 
-# Errors come in company: where others are evident, in logits and within so many characters, each of up to two of them
-# takes the place of so much evidence for one more.
-EVIDENT, COMPANY_REACH, MOST_COMPANY, COMPANY_EVIDENCE = 5.0, 256, 2, 1.0
+# Errors come in company: where another is evident, in logits and within so many characters, it takes the place of so
+# much evidence.
+EVIDENT, COMPANY_REACH, COMPANY_EVIDENCE = 6.0, 256, 2.0
+# Writers and printers differ about spaces beside signs and digits ("J. R.", "J.R."): that one was lost there needs so
+# much more evidence than between two letters.
+SIGNS_EVIDENCE = 1.0
 
 
 def boost_near_errors(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -31,16 +35,24 @@ def boost_near_errors(bits: Bits, values: NDArray[np.float32]) -> NDArray[np.flo
     evident[:1] = False
     if not evident.any():
         return values
-    so_far = np.concatenate([[0], np.cumsum(evident)])
-    here = np.arange(len(values))
-    near = so_far[np.minimum(here + COMPANY_REACH + 1, len(values))] - so_far[np.maximum(here - COMPANY_REACH, 0)]
-    more = COMPANY_EVIDENCE * np.minimum(near - evident, MOST_COMPANY) * (for_edit > 0)
+    more = COMPANY_EVIDENCE * ((count_near(evident, COMPANY_REACH) > evident) & (for_edit > 0))
     return (values + np.where(bits, -more, more)).astype(np.float32)
 
 
+def doubt_beside_signs(sequence: GivenSequence, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logits with less evidence for lost spaces that do not stand between two letters; lines that lost all their spaces
+    are judged by the logits alone."""
+    doubted = ~sequence.bits & (values > 0) & (sequence.lost is None or ~sequence.lost)
+    letters = kinds_of(sequence.characters) == LETTER
+    doubted[:1] = False
+    doubted[1:] &= ~(letters[1:] & letters[:-1])
+    return (values - SIGNS_EVIDENCE * doubted).astype(np.float32)
+
+
 def judged_logits(sequence: GivenSequence, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Logits as penalties are to judge them: in company, and with the caution that was asked for taken off."""
-    judged = boost_near_errors(sequence.bits, values)
+    """Logits as penalties are to judge them: in company, beside signs, and with the caution that was asked for taken
+    off."""
+    judged = doubt_beside_signs(sequence, boost_near_errors(sequence.bits, values))
     if sequence.caution is None:
         return judged
     return (judged + np.where(sequence.bits, sequence.caution, -sequence.caution)).astype(np.float32)

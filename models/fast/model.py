@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.inputs import LOOKS_AHEAD, Inputs, inputs_of, quotes_told_apart
-from models.fast.joint import LONGEST_STRETCH, JointWeights, joint_logits
+from models.fast.joint import LONGEST_STRETCH, JointWeights, far_from_spaces, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.processor import ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
@@ -131,6 +131,7 @@ class FastModel:
                 layout.laid([_line_starts(one) for one in sequences], np.bool_),
             ),
             layout.laid(logits, np.float32),
+            layout.laid([far_from_spaces(one.bits) for one in sequences], np.bool_),
         )
         return layout.taken_up(together)
 

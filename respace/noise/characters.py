@@ -15,17 +15,12 @@ from respace.gaps import Bits
 from respace.noise import parameters
 from respace.noise.recipe import Recipe
 from respace.noise.rows import Indices, Replacements, Rows, merge, ragged_ranges, splice
-from respace.noise.typos import typo_table
+from respace.noise.typos import LETTER_FREQUENCIES, slip, typo_table
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-# Inserted and replaced letters are drawn as often as English uses them.
-_LETTER_FREQUENCIES = {
-    "e": 12.7, "t": 9.1, "a": 8.2, "o": 7.5, "i": 7.0, "n": 6.7, "s": 6.3, "h": 6.1, "r": 6.0, "d": 4.3, "l": 4.0,
-    "u": 2.8, "c": 2.8, "m": 2.4, "w": 2.4, "f": 2.2, "y": 2.0, "g": 2.0, "p": 1.9, "b": 1.5, "v": 1.0, "k": 0.8,
-    "j": 0.15, "x": 0.15, "q": 0.1, "z": 0.07,
-}  # fmt: skip
-_LETTERS = gaps.code_points("".join(_LETTER_FREQUENCIES))
-_LETTER_LIMITS = np.cumsum(list(_LETTER_FREQUENCIES.values()))
+_LETTERS = gaps.code_points("".join(LETTER_FREQUENCIES))
+_LETTER_LIMITS = np.cumsum(list(LETTER_FREQUENCIES.values()))
+_SLIP_DRAWS = ("kind", "place", "letter", "near")
 # Marks of a spurious hyphen: the indices into `parameters.HYPHEN_FORMS` of the forms that bring spaces along.
 SPACE_AFTER, SPACES_AROUND = 1, 2
 _IS_LETTER = np.array([chr(code).isalpha() for code in range(0x10000)])
@@ -159,9 +154,13 @@ def _misspellings(rows: Rows, human: Bits, recipe: Recipe) -> Replacements:
     tokens = np.flatnonzero(human[rows.token_row])
     tokens = tokens[rows.uniform_by_token("misspelling", tokens) < recipe.misspelling_rate]
     draws = rows.uniform_by_token("which misspelling", tokens).tolist()
+    made_up = rows.uniform_by_token("misspelling made up", tokens) < recipe.slip_share
+    slips = zip(*(rows.uniform_by_token(f"slip {what}", tokens).tolist() for what in _SLIP_DRAWS), strict=True)
     changes = []
-    for draw, word, start in zip(draws, *words_of(rows, tokens), strict=True):
-        misspelled = table.misspell(word, draw)
+    for draw, slips_here, made_up_here, word, start in zip(
+        draws, slips, made_up.tolist(), *words_of(rows, tokens), strict=True
+    ):
+        misspelled = slip(word, *slips_here) if made_up_here and word else table.misspell(word, draw)
         if misspelled is not None:
             changes.append((start, len(word), misspelled))
     return Replacements.from_strings(changes)

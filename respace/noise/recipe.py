@@ -27,6 +27,8 @@ class Recipe:
         spans_by_letter: the share of rows whose spans get their spaces where OCR puts them, mostly beside narrow
             letters; in the others, as in the paper, all gaps of a span are alike.
         misspelling_rate: probability that a word is misspelled, if the typo collection knows it (human).
+        slip_share: of the words that are misspelled, this share gets a slip of the fingers in place of a misspelling
+            from the collection; short words as often as long ones, and words that the collection does not know (human).
         random_letter_rate: insertions, deletions, replacements and swaps of letters, per letter (human).
         light_low, light_high: space errors per token of a ``light`` row are drawn between these.
         light_deletions_low, light_deletions_high: the share of them that are lost spaces is drawn between these.
@@ -55,6 +57,7 @@ class Recipe:
     span_start_rate: float | None = None
     spans_by_letter: float = 0.5
     misspelling_rate: float = 0.1
+    slip_share: float = 0.0
     random_letter_rate: float = 0.004
     light_low: float = 0.01
     light_high: float = 0.2
@@ -78,6 +81,7 @@ class Recipe:
             "span_start_rate",
             "spans_by_letter",
             "misspelling_rate",
+            "slip_share",
             "random_letter_rate",
             "burst_rate",
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
@@ -81,6 +82,61 @@ def parse_codespell(text: str) -> Iterator[Typo]:
 def _is_single_words(typo: Typo) -> bool:
     words = (typo.correct, typo.misspelled)
     return typo.correct != typo.misspelled and typo.frequency > 0 and all(len(word.split()) == 1 for word in words)
+
+
+# Inserted and replaced letters are drawn as often as English uses them, or lie beside each other on a keyboard.
+LETTER_FREQUENCIES = {
+    "e": 12.7, "t": 9.1, "a": 8.2, "o": 7.5, "i": 7.0, "n": 6.7, "s": 6.3, "h": 6.1, "r": 6.0, "d": 4.3, "l": 4.0,
+    "u": 2.8, "c": 2.8, "m": 2.4, "w": 2.4, "f": 2.2, "y": 2.0, "g": 2.0, "p": 1.9, "b": 1.5, "v": 1.0, "k": 0.8,
+    "j": 0.15, "x": 0.15, "q": 0.1, "z": 0.07,
+}  # fmt: skip
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+# Kinds of slips, as often as in collections of them: another letter, one too many, one too few, two swapped.
+_SLIPS = (0.4, 0.67, 0.87, 1.0)
+
+
+@lru_cache(maxsize=1)
+def _letters_beside() -> dict[str, str]:
+    """Letters that lie beside each one on a keyboard, and the letter itself: it may be struck twice.
+
+    >>> _letters_beside()["a"]
+    'aqwszx'
+    """
+    found = {}
+    for row, keys in enumerate(_KEYBOARD):
+        for column, key in enumerate(keys):
+            rows = _KEYBOARD[max(0, row - 1) : row + 2]
+            found[key] = key + "".join(near[max(0, column - 1) : column + 2].replace(key, "") for near in rows)
+    return found
+
+
+def slip(word: str, kind: float, place: float, letter: float, near: float) -> str | None:
+    """The word with one slip of the fingers, chosen by four draws in [0, 1); None if that leaves it as it is.
+
+    >>> slip("with", 0.5, 0.99, 0.0, 0.9), slip("with", 0.8, 0.3, 0, 0), slip("with", 0.9, 0.3, 0, 0)
+    ('withe', 'wth', 'wtih')
+    """
+    kinds = bisect_right(_SLIPS, kind)
+    at = int(place * (len(word) + (kinds == 1)))
+    if kinds == 3:
+        found = word[:at] + word[at : at + 2][::-1] + word[at + 2 :]
+    elif kinds == 2:
+        found = word[:at] + word[at + 1 :]
+    else:
+        beside = _letters_beside().get(word[min(at, len(word) - 1)].lower()) if near < 0.5 else None
+        drawn = beside[int(letter * len(beside))] if beside else _frequent_letter(letter)
+        found = word[:at] + drawn + word[at + (kinds == 0) :]
+    return found if found and found != word else None
+
+
+def _frequent_letter(draw: float) -> str:
+    letters, limits = _letter_limits()
+    return letters[bisect_right(limits, draw * limits[-1])]
+
+
+@lru_cache(maxsize=1)
+def _letter_limits() -> tuple[str, list[float]]:
+    return "".join(LETTER_FREQUENCIES), list(accumulate(LETTER_FREQUENCIES.values()))
 
 
 class TypoTable:

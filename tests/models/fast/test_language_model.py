@@ -28,6 +28,17 @@ def model_of(texts: list[str], threshold: float = 0.5) -> LanguageModel:
 MODEL = model_of(TEXTS)
 
 
+def test_the_language_model_may_count_more_where_no_space_is_near() -> None:
+    text = gaps.code_points("thecatsatonthemat").astype(np.int32)
+    raw = np.full(len(text), 0.5, dtype=np.float32)
+    more, less = JointWeights(letters=0.4), JointWeights(letters=0.1)
+    both = JointWeights(letters=0.1, unspaced=0.4)
+    everywhere, nowhere = np.ones(len(text), dtype=bool), np.zeros(len(text), dtype=bool)
+    assert np.array_equal(joint_logits(MODEL, both, text, raw, everywhere), joint_logits(MODEL, more, text, raw))
+    assert np.array_equal(joint_logits(MODEL, both, text, raw, nowhere), joint_logits(MODEL, less, text, raw))
+    assert not np.array_equal(joint_logits(MODEL, more, text, raw), joint_logits(MODEL, less, text, raw))
+
+
 def test_symbols_of_rows_are_those_of_each_text() -> None:
     rows = Rows.of(TEXTS[:4], [""] * 4, 0)
     flat = symbols_of(MODEL, rows)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.fast import on_tensorflow, processor
-from models.fast.method import FastMethod, boost_near_errors
+from models.fast.method import FastMethod, boost_near_errors, doubt_beside_signs, judged_logits
 from models.fast.model import FastModel, quantise_table
 from models.fast.on_tensorflow import TensorFlowNetwork
 from models.fast.processor import ProcessorNetwork
@@ -48,7 +48,7 @@ def test_penalties_decide() -> None:
     given = sequence(TEXT[:200])
     logits = model.sequence_logits([given])[0]
     decided = FastMethod(model, "tiny", "0" * 64, 0.5, 0.25).decide([given])[0]
-    judged = boost_near_errors(given.bits, logits)
+    judged = judged_logits(given, logits)
     assert np.array_equal(decided.bits, np.where(given.bits, judged >= -0.25, judged > 0.5))
     probability = 1 / (1 + np.exp(-logits))
     np.testing.assert_allclose(decided.confidence, np.where(decided.bits, probability, 1 - probability), atol=1e-6)
@@ -62,15 +62,25 @@ def test_errors_come_in_company() -> None:
     bits = np.zeros(1000, dtype=bool)
     bits[[20, 30]] = True
     logits = np.full(1000, -3.0, dtype=np.float32)
-    logits[[20, 30, 10, 40, 50, 600]] = [-6.0, 3.0, 0.5, 6.0, 7.0, 0.5]
+    logits[[20, 30, 10, 40, 50, 600]] = [-6.5, 3.0, 0.5, 6.5, 7.0, 0.5]
     judged = boost_near_errors(bits, logits)
-    # Evident are the deletion at 20 and the insertions at 40 and 50; each has two others near.
-    assert judged[[20, 40, 50]].tolist() == [-8.0, 8.0, 9.0]
-    # Two of the three count for an insertion near them, none for one far away, and none against a given bit.
+    # Evident are the deletion at 20 and the insertions at 40 and 50; each has others near.
+    assert judged[[20, 40, 50]].tolist() == [-8.5, 8.5, 9.0]
+    # They count for an insertion near them, not for one far away, and not against a given bit.
     assert judged[[10, 600, 30, 11]].tolist() == [2.5, 0.5, 3.0, -3.0]
     alone = np.full(1000, -3.0, dtype=np.float32)
     alone[500] = 9.0
     assert np.array_equal(boost_near_errors(np.zeros(1000, dtype=bool), alone), alone)
+
+
+def test_lost_spaces_beside_signs_need_more_evidence() -> None:
+    given = sequence("J.R.isat it")
+    logits = np.full(len(given.bits), 3.0, dtype=np.float32)
+    # Between letters and for given spaces, evidence counts as it is; without any spaces, everywhere.
+    assert doubt_beside_signs(given, logits).tolist() == [3, 2, 2, 2, 2, 3, 3, 3, 3, 3]
+    assert doubt_beside_signs(given, -logits).tolist() == (-logits).tolist()
+    lost = GivenSequence(given.characters, given.bits, lost=np.ones_like(given.bits))
+    assert np.array_equal(doubt_beside_signs(lost, logits), logits)
 
 
 @pytest.mark.parametrize("penalty", [-1.0, float("nan")])

@@ -158,6 +158,26 @@ def test_every_known_word_is_misspelled_at_the_rate_of_the_recipe() -> None:
     assert wrong / 4000 == pytest.approx(0.1, rel=0.15)
 
 
+def test_slips_of_the_fingers_happen_to_any_word_short_or_long() -> None:
+    texts, keys = texts_and_keys(400)
+    recipe = Recipe.wiki_plus(0.0001, misspelling_rate=0.3, slip_share=1.0)
+    pairs = Counter(
+        (correct, slipped)
+        for text, noisy in zip(texts, true_texts(corrupt(texts, keys, recipe, seed=1)), strict=True)
+        for correct, slipped in zip(text.split(), noisy.split(), strict=True)
+        if correct.isalpha()
+    )
+    words: Counter[str] = Counter()
+    changed: Counter[str] = Counter()
+    for (correct, slipped), count in pairs.items():
+        words[correct] += count
+        changed[correct] += count * (slipped != correct)
+        assert abs(len(correct) - len(slipped)) <= 1
+    for word, count in words.items():
+        least = 0.1 if len(word) == 1 else 0.2  # one letter cannot be left out or swapped
+        assert least < changed[word] / count < 0.35, word
+
+
 def test_hyphens_come_at_hyphenation_points_in_the_measured_forms() -> None:
     texts = ["(computer) " * 20] * 400
     recipe = Recipe.ocr(hyphenation_rate=0.5, span_start_rate=0.0)

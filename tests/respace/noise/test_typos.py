@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from respace.noise.typos import Typo, TypoTable, codespell_typos, half_of, in_half, parse_codespell, read_typos
+from respace.noise.typos import Typo, TypoTable, codespell_typos, half_of, in_half, parse_codespell, read_typos, slip
 
 
 def test_codespell_is_the_default_and_holds_single_words_only() -> None:
@@ -70,3 +70,25 @@ def test_the_shared_collection(shared: Path) -> None:
     typos = read_typos(shared / "noise" / "typos.tsv")
     assert Typo("the", "tha", 384) in typos
     assert len(typos) > 180_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        (0.0, {"zs", "as", "iz", "ia"}),
+        (0.5, {"zis", "ais", "izs", "ias", "isz", "isa"}),
+        (0.8, {"s", "i"}),
+        (0.9, {"si", None}),
+    ],
+)
+def test_a_slip_is_one_edit_anywhere_in_the_word(kind: float, found: set[str | None]) -> None:
+    places = [number / 30 for number in range(30)]
+    letters = {"a": (12.7 + 9.1 + 1) / 99.84, "z": 0.9999}
+    assert {slip("is", kind, place, letters[one], 0.9) for place in places for one in "az"} == found
+
+
+def test_a_slip_leaves_a_word_of_one_letter_a_letter() -> None:
+    assert slip("a", 0.8, 0.0, 0.0, 0.0) is None
+    assert slip("a", 0.9, 0.0, 0.0, 0.0) is None
+    assert slip("a", 0.5, 0.0, 0.99, 0.0) == "xa"
+    assert slip("É", 0.0, 0.0, 0.0, 0.0) == "e"
