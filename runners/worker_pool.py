@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,6 +29,7 @@ _HARNESS = (
     "SdkHarness(sys.argv[1], worker_id=sys.argv[2]).run()"
 )
 _GRACE_SECONDS = 5.0
+_LOOKS_EVERY_SECONDS = 0.2
 _REQUESTS_AT_ONCE = 4
 
 
@@ -89,13 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RuntimeError:
         print(f"error: {options.host}:{options.port} cannot be listened on. Is a pool running there?", file=sys.stderr)
         return 2
-    ended = threading.Event()
+    asked_to_end: list[int] = []  # no lock: a handler that needs one could wait for the thread that it interrupts
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda number, _: asked_to_end.append(number))
     server.start()
     print(f"worker pool on {options.host}:{options.port}, process {os.getpid()}", flush=True)
-    ended.wait()
-    server.stop(0)
+    while not asked_to_end:
+        time.sleep(_LOOKS_EVERY_SECONDS)
+    server.stop(0).wait()  # its threads must not meet the end of the interpreter
     pool.close()
     return 0
 
