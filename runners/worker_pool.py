@@ -96,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(number, lambda number, _: asked_to_end.append(number))
     server.start()
     print(f"worker pool on {options.host}:{options.port}, process {os.getpid()}", flush=True)
+    # A signal may reach another thread of the process, and then wakes no wait without end in this one.
     while not asked_to_end:
         time.sleep(_LOOKS_EVERY_SECONDS)
     server.stop(0).wait()  # its threads must not meet the end of the interpreter
