@@ -167,11 +167,12 @@ def start(
         vocabulary = Vocabulary(files.config["vocabulary"])
     elif path.exists():
         vocabulary = Vocabulary(json.loads(path.read_text()))
-    elif first is not None:
-        vocabulary = Vocabulary(first.config["vocabulary"])
     else:
-        print("counting characters", flush=True)
-        vocabulary = count_vocabulary(config.sources, config.vocabulary, shards)
+        if first is None:
+            print("counting characters", flush=True)
+            vocabulary = count_vocabulary(config.sources, config.vocabulary, shards)
+        else:
+            vocabulary = Vocabulary(first.config["vocabulary"])
         publish_bytes(str(path), json.dumps(vocabulary.characters).encode())
     kind: Any = config.kind
     trainer = PaperTrainer(
@@ -182,6 +183,8 @@ def start(
         trainer.restore(checkpoint)
         print(f"resuming at step {trainer.step}, {trainer.characters / 1e6:.1f} M characters", flush=True)
     elif first is not None:
+        if first.config["vocabulary"] != vocabulary.characters:
+            raise ValueError(f"--start_from {start_from} knows other characters: expected those of --language_model")
         trainer.start_from(first)
         print(f"going on from {first.name}, {trainer.characters / 1e6:.1f} M characters", flush=True)
     return trainer, files

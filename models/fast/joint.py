@@ -23,7 +23,7 @@ from models.fast.language_model import (
     hash_suffixes,
     next_cost,
 )
-from models.words.counts import LETTER, kinds_of
+from models.words.counts import between_letters
 from respace.gaps import Bits, count_near
 from respace.loops import compiled
 
@@ -70,13 +70,10 @@ def joint_logits(
     unspaced: Bits | None = None,
 ) -> NDArray[np.float32]:
     """Logits of texts laid one after the other, with 0 between them, after the language model was heard."""
-    letters = (kinds_of(characters.astype(np.uint32)) == LETTER) & (characters > 0)
-    between_letters = letters.copy()
-    between_letters[1:] &= letters[:-1]
     of_letters: float | NDArray[np.float64] = weights.letters
     if unspaced is not None and weights.unspaced is not None:
         of_letters = np.where(unspaced, weights.unspaced, weights.letters)
-    share = np.where(between_letters, of_letters, weights.others).astype(np.float32)
+    share = np.where(between_letters(characters.astype(np.uint32)), of_letters, weights.others).astype(np.float32)
     out = logits.astype(np.float32).copy()
     _decide(model.symbols(characters), share, logits, weights.certain, *model.tables, out)
     return out

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.fast.model import FastModel
 from models.files import ModelFiles, load_model
 from models.identity import model_identity, penalties_in_force
-from models.words.counts import LETTER, kinds_of
+from models.words.counts import between_letters
 from respace.gaps import Bits, count_near
 from respace.method import Decision, GivenSequence, check_penalties, decided_bits
 
@@ -43,9 +43,8 @@ def doubt_beside_signs(sequence: GivenSequence, values: NDArray[np.float32]) -> 
     """Logits with less evidence for lost spaces that do not stand between two letters; lines that lost all their spaces
     are judged by the logits alone."""
     doubted = ~sequence.bits & (values > 0) & (sequence.lost is None or ~sequence.lost)
-    letters = kinds_of(sequence.characters) == LETTER
+    doubted &= ~between_letters(sequence.characters)
     doubted[:1] = False
-    doubted[1:] &= ~(letters[1:] & letters[:-1])
     return (values - SIGNS_EVIDENCE * doubted).astype(np.float32)
 
 

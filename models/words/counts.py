@@ -63,6 +63,15 @@ def kinds_of(codes: Codes) -> NDArray[np.uint8]:
     return kinds
 
 
+def between_letters(codes: Codes) -> NDArray[np.bool_]:
+    """Gaps with a letter on either side."""
+    letters = kinds_of(codes) == LETTER
+    between: NDArray[np.bool_] = letters.copy()
+    between[:1] = False
+    between[1:] &= letters[:-1]
+    return between
+
+
 def letters_of(codes: Codes) -> NDArray[np.int32]:
     return _LETTER_NUMBERS[np.minimum(codes, _TABLE)]
 
