@@ -24,6 +24,8 @@ SURROUNDINGS = 5
 NEAR, FAR = 64, 256
 LOOKS_AHEAD = LONGEST_RUN + FAR
 _LONGEST_DISTANCE = 40
+_SENTENCE_SIGNS = np.zeros(128, dtype=bool)
+_SENTENCE_SIGNS[[ord(sign) for sign in ".,;:!?"]] = True
 _STRAIGHT_QUOTE, _OPENING_QUOTE, _CLOSING_QUOTE = ord('"'), 0x201C, 0x201D
 
 
@@ -67,12 +69,15 @@ def inputs_of(
 
 
 def quotes_told_apart(characters: NDArray[np.int32], line_starts: Bits) -> NDArray[np.int32]:
-    """Straight quotation marks as curly ones: in each line the first opens, the second closes, and so on.
+    """Straight quotation marks as curly ones: in each line the first opens, the second closes, and so on; but what a
+    line ends with closes, though it began in the line before.
 
-    >>> text = 'a"b"c"'
+    >>> text = 'a"b"c"d'
     >>> codes = np.array([ord(character) for character in text], dtype=np.int32)
-    >>> "".join(map(chr, quotes_told_apart(codes, np.zeros(6, dtype=bool))))
-    'a“b”c“'
+    >>> "".join(map(chr, quotes_told_apart(codes, np.zeros(7, dtype=bool))))
+    'a“b”c“d'
+    >>> "".join(map(chr, quotes_told_apart(codes[:6], np.zeros(6, dtype=bool))))
+    'a“b”c”'
     """
     quotes = characters == _STRAIGHT_QUOTE
     if not quotes.any():
@@ -80,8 +85,13 @@ def quotes_told_apart(characters: NDArray[np.int32], line_starts: Bits) -> NDArr
     so_far = np.cumsum(quotes)
     first = line_starts | (np.concatenate([[0], characters[:-1]]) == 0)
     before_line = np.maximum.accumulate(np.where(first, so_far - quotes, 0))
+    ends = np.append(first[1:] | (characters[1:] == 0), True)
+    # Up to two signs may stand behind the last one.
+    for _ in range(2):
+        ends[:-1] |= ends[1:] & _SENTENCE_SIGNS[np.minimum(characters[1:], 127)]
+    opens = ((so_far - before_line) % 2 == 1) & ~(ends & ~first)
     out = characters.copy()
-    out[quotes] = np.where((so_far - before_line)[quotes] % 2 == 1, _OPENING_QUOTE, _CLOSING_QUOTE)
+    out[quotes] = np.where(opens[quotes], _OPENING_QUOTE, _CLOSING_QUOTE)
     return out
 
 

@@ -31,8 +31,10 @@ class Arithmetic:
 
 
 PLAIN = Arithmetic(tf.float32, lambda function: function)
-# Only products outside XLA use bfloat16; all that lies between them is fused by XLA.
-MIXED = Arithmetic(tf.bfloat16, partial(tf.function, jit_compile=True))
+# For training: products outside of XLA, which are faster there and can use bfloat16; XLA fuses what lies between them.
+IN_32_BITS, IN_BFLOAT16 = (
+    Arithmetic(kind, partial(tf.function, jit_compile=True)) for kind in (tf.float32, tf.bfloat16)
+)
 
 
 def logits(

@@ -159,7 +159,7 @@ def pack(
     noisy: Corrupted, length: int
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Rows laid one after the other into windows: characters, given bits, true bits, and which gaps count."""
-    places = _places(noisy.offsets, length)
+    places = _places(noisy.offsets, noisy.true_bits, length)
     count = places[-1][0] + 1 if places else 0
     characters = np.zeros((count, length), dtype=np.int32)
     given, true, counts = (np.zeros((count, length), dtype=bool) for _ in range(3))
@@ -174,8 +174,14 @@ def pack(
     return characters, given, true, counts
 
 
-def _places(offsets: Sequence[int] | NDArray[np.int64], length: int) -> list[tuple[int, int, int, int]]:
-    """(window, position, start, stop) for every stretch of every row."""
+def _places(
+    offsets: Sequence[int] | NDArray[np.int64], true_bits: NDArray[np.bool_], length: int
+) -> list[tuple[int, int, int, int]]:
+    """(window, position, start, stop) for every stretch of every row.
+
+    Rows are cut between words: what a text begins and ends with is a whole word, and a network that has seen halves of
+    words there does not trust what it sees.
+    """
     places = []
     window, at = 0, 0
     for start, stop in pairwise(offsets):
@@ -184,7 +190,10 @@ def _places(offsets: Sequence[int] | NDArray[np.int64], length: int) -> list[tup
             if room < min(stop - start, SHORTEST_START):
                 window, at = window + 1, 0
                 continue
-            taken = min(room, stop - start)
+            taken = int(stop - start)
+            if taken > room:
+                between_words = np.flatnonzero(true_bits[start + 1 : start + room + 1])
+                taken = int(between_words[-1]) + 1 if len(between_words) else room
             places.append((window, at, int(start), int(start + taken)))
             start += taken
             at += taken + SEPARATION

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.model import quantise_table
-from models.fast.network import MIXED, PLAIN, logits
+from models.fast.network import IN_32_BITS, IN_BFLOAT16, logits
 from models.fast.shape import dense_shapes
 from models.files import ModelFiles, Weights
-from models.tensorflow import has_bfloat16
+from models.tensorflow import has_matrix_units
 from respace.storage.publish import publish
 from training.adam import Adam
 from training.data.stream import Batch
@@ -49,9 +49,9 @@ class FastTrainer:
         self.read = tf.Variable(read_inputs(start["front/kernel"]), trainable=False)
         self.step, self.block, self.characters, self.seconds = 0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
-        self._arithmetic = MIXED if has_bfloat16() else PLAIN
-        # Where XLA fuses what lies between the convolutions, it cannot compile the whole.
-        self._dense_step = tf.function(self._step_dense_weights, jit_compile=self._arithmetic is PLAIN)
+        # Processors that know bfloat16 but have no matrix units are faster in 32 bits.
+        self._arithmetic = IN_BFLOAT16 if has_matrix_units() else IN_32_BITS
+        self._dense_step = tf.function(self._step_dense_weights)
 
     def train(self, batch: Batch, rate: float) -> tf.Tensor:
         """One step; ``rate`` scales both learning rates. Returns the mean loss per gap."""

@@ -18,13 +18,13 @@ def text_of(characters: np.ndarray) -> str:
     return gaps.from_code_points(characters.astype(np.uint32))
 
 
-def test_each_line_and_each_text_begins_with_an_opening_quote() -> None:
+def test_each_line_begins_with_an_opening_quote_and_ends_with_a_closing_one() -> None:
     text = 'a"b"c"d"e'
     line_starts = np.zeros(len(text), dtype=bool)
     line_starts[text.index("d")] = True
-    assert text_of(quotes_told_apart(codes(text), line_starts)) == "a“b”c“d“e"
+    assert text_of(quotes_told_apart(codes(text), line_starts)) == "a“b”c”d“e"
     two = np.concatenate([codes('x"'), [0], codes('y"z"')]).astype(np.int32)
-    assert text_of(quotes_told_apart(two, np.zeros(len(two), dtype=bool))) == "x“\x00y“z”"
+    assert text_of(quotes_told_apart(two, np.zeros(len(two), dtype=bool))) == "x”\x00y“z”"
 
 
 @given(st.text(alphabet='ab"“ ', max_size=30))

@@ -102,6 +102,21 @@ def test_packing_keeps_every_character_and_separates_rows() -> None:
     assert not counts[1, 0]
 
 
+def test_rows_are_cut_between_words() -> None:
+    noisy = corrupt([" ".join(WORDS * 4)], ["1"], Recipe.wiki(spaces_light=0.0, spaces_clean=1.0), seed=1)
+    characters, _, true, _ = pack(noisy, 64)
+    assert len(characters) > 3
+    for window, bits in zip(characters, true, strict=True):
+        text = "".join(" " * int(bit) + chr(code) for code, bit in zip(window[window > 0], bits, strict=False))
+        assert set(text.split()) <= set(WORDS)
+
+
+def test_what_has_no_word_that_fits_is_cut_anywhere() -> None:
+    noisy = corrupt(["x" * 150], ["1"], Recipe.wiki(spaces_light=0.0, spaces_clean=1.0), seed=1)
+    characters, *_ = pack(noisy, 64)
+    assert (characters > 0).sum(axis=1).tolist() == [64, 64, 22]
+
+
 def test_made_up_rows_depend_on_seed_and_number_alone() -> None:
     texts = [" ".join(WORDS)] * 300
     assert layout_rows(texts, 0.1, 1, 7) == layout_rows(texts, 0.1, 1, 7)
