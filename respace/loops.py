@@ -7,10 +7,12 @@ so there is one implementation of each, and a line on the command line does not 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from threading import Lock
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -48,18 +50,18 @@ def compiled_sum(function: Function) -> Function:
 
 class _Loop:
     def __init__(self, function: Callable[..., Any], fastmath: bool):
-        self._function, self._fastmath = function, fastmath
+        self.function, self._fastmath = function, fastmath
         self._dispatcher: Any = None
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._function(*arguments) if _is_interpreted else self._compiled(*arguments)
+        return self.function(*arguments) if _is_interpreted else self._compiled(*arguments)
 
     @property
     def _compiled(self) -> Any:
         if self._dispatcher is None:
             with _creating:
-                self._dispatcher = self._dispatcher or _compile(self._function, self._fastmath)
+                self._dispatcher = self._dispatcher or _compile(self.function, self._fastmath)
         return self._dispatcher
 
     @property
@@ -71,10 +73,44 @@ class _Loop:
 def _compile(function: Callable[..., Any], fastmath: bool) -> Any:
     import numba
 
+    # Numba keeps what it compiled until the function's own file changes. What it calls and what constants it reads is
+    # part of it, too, and may stand elsewhere; so it is kept under a name that changes with all of these.
+    named = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    named.__qualname__ = f"{function.__qualname__}.{fingerprint(function)}"
+    named.__module__ = function.__module__
+
     def compile_it(cache: bool) -> Any:
-        return numba.njit(function, cache=cache, nogil=True, fastmath=fastmath)
+        return numba.njit(named, cache=cache, nogil=True, fastmath=fastmath)
 
     try:
         return compile_it(cache=True)
     except RuntimeError:  # there is no place for what was compiled: neither the package nor a home can be written
         return compile_it(cache=False)
+
+
+def fingerprint(function: Callable[..., Any]) -> str:
+    """Of all that is compiled into a loop: its code, the loops that it calls, and the constants that they read."""
+    digest = hashlib.sha256()
+    for part in _parts(function, set()):
+        digest.update(part)
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _parts(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Iterator[bytes]:
+    seen.add(function)
+    code = function.__code__
+    yield code.co_code
+    yield repr([one for one in code.co_consts if not isinstance(one, CodeType)]).encode()
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        yield name.encode()
+        if isinstance(value, _Loop):
+            if value.function not in seen:
+                yield from _parts(value.function, seen)
+        elif isinstance(value, np.ndarray):
+            yield value.tobytes()
+        elif isinstance(value, (int, float, str, bytes, tuple, np.generic)):
+            yield repr(value).encode()

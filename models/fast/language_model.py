@@ -186,13 +186,17 @@ def next_cost(
         length = order - 1
         if length > known:
             continue
+        left_over = 0.0
+        if length:
+            # Contexts of which nothing is kept are the most: then there is no n-gram to look for.
+            place = look_up(context_fingerprints, finish(hashes[length], length))
+            if place < 0:
+                continue
+            left_over = (np.int64(context_costs[place]) - NEUTRAL) / LOG_STEP
         place = look_up(fingerprints, finish(extend(hashes[length], symbol), order))
         if place >= 0:
             return total + costs[place] / LOG_STEP
-        if length:
-            place = look_up(context_fingerprints, finish(hashes[length], length))
-            if place >= 0:
-                total += (np.int64(context_costs[place]) - NEUTRAL) / LOG_STEP
+        total += left_over
     return total + UNSEEN
 
 

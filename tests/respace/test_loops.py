@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -70,3 +74,42 @@ def test_without_a_place_for_what_was_compiled_it_is_compiled_every_time(monkeyp
 
     monkeypatch.setattr(numba, "njit", no_place)
     assert loops.compiled(lambda value: value + 1)(2) == 3
+
+
+_CALLER = """
+from respace.loops import compiled
+from {callee} import times
+
+FACTOR = {factor}
+
+@compiled
+def caller(value):
+    return times(value) * FACTOR
+"""
+_CALLEE = """
+from respace.loops import compiled
+
+@compiled
+def times(value):
+    return value * {factor}
+"""
+
+
+def _value_of(directory: Path, called: int, read: int, environment: dict[str, str]) -> str:
+    (directory / "callee.py").write_text(_CALLEE.format(factor=called))
+    (directory / "caller.py").write_text(_CALLER.format(callee="callee", factor=read))
+    # Neither the size nor the time of the caller's file tells that something changed.
+    os.utime(directory / "caller.py", (1_000_000_000, 1_000_000_000))
+    command = [sys.executable, "-B", "-c", "import caller; print(caller.caller(1))"]
+    return subprocess.run(command, cwd=directory, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def test_what_was_compiled_is_not_used_any_more_when_what_it_calls_or_reads_changes(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": f"{tmp_path}:{root}"}
+    assert _value_of(tmp_path, 2, 3, environment) == "6\n"
+    assert _value_of(tmp_path, 5, 3, environment) == "15\n"
+    assert _value_of(tmp_path, 5, 7, environment) == "35\n"
+    kept = len(list((tmp_path / "cache").rglob("*.nbi")))
+    assert _value_of(tmp_path, 5, 7, environment) == "35\n"
+    assert len(list((tmp_path / "cache").rglob("*.nbi"))) == kept == 5

@@ -179,8 +179,7 @@ def _places(
 ) -> list[tuple[int, int, int, int]]:
     """(window, position, start, stop) for every stretch of every row.
 
-    Rows are cut between words: what a text begins and ends with is a whole word, and a network that has seen halves of
-    words there does not trust what it sees.
+    Rows are cut between words: what a text begins and ends with is a whole word, and should be so in training, too.
     """
     places = []
     window, at = 0, 0
