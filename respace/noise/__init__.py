@@ -53,7 +53,8 @@ def corrupt(texts: Sequence[str], keys: Sequence[str], recipe: Recipe, seed: int
         seed: another seed is another noise.
     """
     rows = Rows.of(texts, keys, seed)
-    kinds, character_kinds = _kinds(rows, recipe)
+    kinds = draws.choose(rows.hashes, "space kind", recipe.space_weights)
+    character_kinds = draws.choose(rows.hashes, "character kind", recipe.character_weights)
     mixed = character_kinds == CHARACTER_KINDS.index("mixed")
     ocr = mixed | (character_kinds == CHARACTER_KINDS.index("ocr"))
     human = mixed | (character_kinds == CHARACTER_KINDS.index("human"))
@@ -66,17 +67,6 @@ def corrupt(texts: Sequence[str], keys: Sequence[str], recipe: Recipe, seed: int
         offsets=text.rows.offsets,
         kinds=kinds,
     )
-
-
-def _kinds(rows: Rows, recipe: Recipe) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The space noise and the character noise of each row."""
-    kinds = draws.choose(rows.hashes, "space kind", recipe.space_weights)
-    of_characters = draws.choose(rows.hashes, "character kind", recipe.character_weights)
-    together = draws.uniform(rows.hashes, "together") < recipe.together
-    of_characters[together & (kinds == spaces.PDF)] = CHARACTER_KINDS.index("clean")
-    misread = np.isin(of_characters, [CHARACTER_KINDS.index("ocr"), CHARACTER_KINDS.index("mixed")])
-    kinds[together & misread & ~np.isin(kinds, [spaces.CLEAN, spaces.NONE])] = spaces.SPANS
-    return kinds, of_characters
 
 
 def true_texts(noisy: Corrupted) -> list[str]:

@@ -16,14 +16,12 @@ CHARACTER_KINDS = ("clean", "ocr", "human", "mixed")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Every row gets one kind of character noise and one kind of space noise, drawn apart but for ``together``.
+    """Every row gets one kind of character noise and, independently, one kind of space noise.
 
     Attributes:
         characters_clean, characters_ocr, characters_human, characters_mixed: weights of the kinds of character noise;
             ``mixed`` rows get the errors of OCR and of people.
         spaces_clean ... spaces_none: weights of the kinds of space noise.
-        together: the share of rows whose errors all come from one source: a scanner that misreads characters errs about
-            spaces in the same spans, a PDF extractor that errs about spaces has the right characters.
         hyphenation_rate: spurious hyphens per token that can be hyphenated (OCR); as measured if None.
         span_start_rate: probability that an erroneous span starts at a token (OCR); as measured if None.
         spans_by_letter: the share of rows whose spans get their spaces where OCR puts them, mostly beside narrow
@@ -55,7 +53,6 @@ class Recipe:
     spaces_pdf: float = 0.12
     spaces_every: float = 0.03
     spaces_none: float = 0.15
-    together: float = 0.0
     hyphenation_rate: float | None = None
     span_start_rate: float | None = None
     spans_by_letter: float = 0.5
@@ -80,7 +77,6 @@ class Recipe:
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} = {getattr(self, name)}: expected a number of at least 0")
         for name in (
-            "together",
             "hyphenation_rate",
             "span_start_rate",
             "spans_by_letter",

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
-from respace.noise import NOISE_KINDS, Recipe, corrupt, true_texts
+from respace.noise import Recipe
 
 
 @pytest.mark.parametrize(
@@ -52,19 +51,3 @@ def test_a_wrong_value_is_named(changes: dict[str, Any], message: str) -> None:
 def test_an_unknown_entry_is_named() -> None:
     with pytest.raises(ValueError, match="unknown recipe entries \\['spelling'\\]"):
         Recipe.from_json('{"spelling": 0.1}')
-
-
-def test_errors_of_one_source_come_together() -> None:
-    texts = ["several words that a scanner may misread or an extractor may part"] * 400
-    keys = [str(number) for number in range(len(texts))]
-    mixture = {"spaces_pdf": 0.3, "spaces_light": 0.3, "spaces_none": 0.2, "spaces_clean": 0.2, "spaces_spans": 0.0}
-    others = {"spaces_bursts": 0.0, "spaces_every": 0.0, "characters_human": 0.0, "characters_mixed": 0.0}
-    recipe = Recipe.training(characters_clean=0.5, characters_ocr=0.5, together=1.0, **mixture, **others)
-    noisy = corrupt(texts, keys, recipe, seed=3)
-    found = {NOISE_KINDS[kind] for kind in noisy.kinds}
-    assert found == {"pdf", "light", "none", "clean", "spans"}
-    for kind, text in zip(noisy.kinds, true_texts(noisy), strict=True):
-        if NOISE_KINDS[kind] in ("pdf", "light"):
-            assert text == texts[0]
-    apart = corrupt(texts, keys, dataclasses.replace(recipe, together=0.0), seed=3)
-    assert "spans" not in {NOISE_KINDS[kind] for kind in apart.kinds}
