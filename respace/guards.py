@@ -166,6 +166,7 @@ PATTERNS = (
         r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
         in_words=True,
     ),
+    _kind("empty brackets", "calls and types of programs", "()", r"\S[ ]?\(\)"),
     _kind(
         "checksum or code",
         "letters and digits without words",
@@ -175,6 +176,14 @@ PATTERNS = (
         r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
         r"(?=(?:[A-Za-z+/]+\d+){2})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
         r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
+        in_words=True,
+    ),
+    _kind(
+        "structural formula",
+        "atoms and bonds are one name of a molecule",
+        "= #",
+        r"(?<![^\s(\"'])(?=\S{8})(?=\S*C)(?=\S*[=#])(?:Cl|Br|[BCFHINOPScnops]|\[[A-Za-z0-9@+-]{1,8}\]|[0-9=#()/\\@+%.-])+"
+        r"(?![^\s,;\"'])",
         in_words=True,
     ),
     _kind("sequence of bases", "letters without words", "A C G T", r"[ACGTUN](?<!\w.)[ACGTUN]{9,}\b"),
@@ -240,7 +249,7 @@ KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}
 # Where a line lost its spaces, only these are still seen for what they are. (Where an address ends is not; but a new
 # error is worse than one that stays.)
-_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", "quoted name", JOINING, SCRIPT])
+_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", "quoted name", "structural formula", JOINING, SCRIPT])
 # Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
 # of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
 # others in the same text are names.

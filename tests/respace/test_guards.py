@@ -36,6 +36,13 @@ EXAMPLES = {
         "‹SGVsbG8gd29ybGQhIFRoaXMgaXMgYSBiYXNlNjQ=›",
         "‹0xDEADBEEF›",
     ],
+    "empty brackets": ["main :: I‹O ()›", "call ru‹n()› and sto‹p ()›"],
+    "structural formula": [
+        "‹C1=CC=C(C=C1)C(=O)O›",
+        "as (‹CC(=O)Oc1ccccc1C(=O)O)›.",
+        "‹N#CC1=CC=CC=C1›, too",
+        "‹C[C@H](N)C(=O)O›",
+    ],
     "sequence of bases": ["‹ATGGCCATTGTAATGGGCC›"],
     "number": [
         "‹192.168.0.1:8080›",
@@ -109,6 +116,7 @@ def test_gaps_inside_are_guarded(kind: str, marked: str) -> None:
         "AboveAll(album)",
         "JohnM.Cowley",
         "T H E A U T H O R",
+        "CO2=400ppm and NO=5 per cent, IN CHINA(=PRC) it is",
     ],
 )
 def test_what_prose_has_stays_free(text: str) -> None:
