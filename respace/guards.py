@@ -257,6 +257,8 @@ _HUMPED = re.compile(r"(?<![^\W_])[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*(?![
 _CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
 _MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
 _GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
+# Longer than a word: no part of a name is.
+_LOST_SPACES = re.compile(r"[a-z]{24}")
 # What is found in longer words is not kept.
 _SHORT_WORD = 48
 # Deletions are guarded where a run of whitespace is a tab or at least this long.
@@ -416,6 +418,7 @@ def _find_odd_words(codes: Any, spaces: Any, kinds: Any, edges: Any) -> int:
 
 
 def _guard_humps(text: str, spans: _Spans, found: list[tuple[int, int]]) -> None:
+    found = [(start, stop) for start, stop in found if not _LOST_SPACES.search(text, start, stop)]
     if not found:
         return
     often = Counter(text[start:stop] for start, stop in found)

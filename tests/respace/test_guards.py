@@ -125,6 +125,13 @@ def test_what_prose_has_stays_free(text: str) -> None:
     assert guarded in ([], ["address"] * 6)
 
 
+def test_a_name_has_no_part_that_is_longer_than_a_word() -> None:
+    characters, found = kinds_of("getStateOf fooBarBaz LynetteHirschmanproposedthefollowinghypothesis")
+    start = characters.index("Lynette")
+    assert HUMPS in found[:start]
+    assert not any(found[start:])
+
+
 def test_a_word_glued_to_an_address_can_be_cut_off() -> None:
     characters, found = kinds_of("seehttp://www.example.com")
     assert [place for place, kind in enumerate(found) if not kind] == [0, 1, 2, 3]
