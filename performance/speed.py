@@ -28,6 +28,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from performance.contestants import CONTESTANTS, FAST, PAPER, SIX_LAYERS, SYMSPELL, Contestant, run
+from respace.extras import require
+from respace.storage.errors import UserError
 from transforms.shards.workers import WorkerPool, available_cores
 
 JOB = "repair_corpus, end to end"
@@ -294,8 +296,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["RESPACE_SPEED_MODEL"] = options.model
     try:
+        if options.plot:
+            require("matplotlib", "--plot")
         texts = read_texts(options.text, options.benchmarks)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, UserError) as error:
         print(f"performance.speed: {error}", file=sys.stderr)
         return 2
     measured = compare(options, texts)

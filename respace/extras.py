@@ -7,6 +7,7 @@ import importlib.util
 from respace.storage.errors import BadOption
 
 EXTRAS = {
+    "matplotlib": "speed",
     "pdfminer": "pdf",
     "pypdfium2": "pdf",
     "spylls": "spelling",
