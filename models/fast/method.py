@@ -68,16 +68,24 @@ class FastMethod:
 
     @classmethod
     def load(
-        cls, model: str = "default", insertion_penalty: float | None = None, deletion_penalty: float | None = None
+        cls,
+        model: str = "default",
+        insertion_penalty: float | None = None,
+        deletion_penalty: float | None = None,
+        effort: str = "default",
     ) -> FastMethod:
-        return cls.from_files(load_model(model), insertion_penalty, deletion_penalty)
+        return cls.from_files(load_model(model), insertion_penalty, deletion_penalty, effort)
 
     @classmethod
     def from_files(
-        cls, files: ModelFiles, insertion_penalty: float | None = None, deletion_penalty: float | None = None
+        cls,
+        files: ModelFiles,
+        insertion_penalty: float | None = None,
+        deletion_penalty: float | None = None,
+        effort: str = "default",
     ) -> FastMethod:
         return cls(
-            FastModel.from_files(files),
+            FastModel.from_files(files, effort=effort),
             files.name,
             files.sha256,
             *penalties_in_force(files.config, insertion_penalty, deletion_penalty),

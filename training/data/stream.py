@@ -63,7 +63,7 @@ class StreamConfig:
 
 def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
     """The endless stream, from the start of a block on."""
-    noisy_block = _blocks(config)
+    noisy_block = blocks(config)
     number = first_block
     while True:
         noisy = noisy_block(number)
@@ -75,7 +75,7 @@ def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
         number += 1
 
 
-def _blocks(config: StreamConfig) -> Callable[[int], Corrupted]:
+def blocks(config: StreamConfig) -> Callable[[int], Corrupted]:
     """What gives the rows of a block, by its number."""
     if config.shards is not None:
         return partial(TrainingShards(config.shards).block, rows=BLOCK_ROWS)
