@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 from respace.storage.errors import BadOption
+from respace.storage.installing import install_hint
 
 EXTRAS = {
     "matplotlib": "speed",
@@ -34,4 +35,4 @@ def require(package: str, wanted_by: str) -> None:
 
 
 def missing(package: str, wanted_by: str) -> BadOption:
-    return BadOption(f"{wanted_by} needs the package {package}. Run: pip install 'respace[{EXTRAS[package]}]'")
+    return BadOption(f"{wanted_by} needs the package {package}. Run: {install_hint(EXTRAS[package])}")

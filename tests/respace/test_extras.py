@@ -12,7 +12,7 @@ from respace.storage.errors import BadOption
 def test_what_is_missing_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     require("tensorboard", "training")
     monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
-    with pytest.raises(BadOption, match=r"training needs the package tensorboard. Run: pip install 'respace\[train\]'"):
+    with pytest.raises(BadOption, match=r"training needs the package tensorboard. Run: pip install 'tensorboard"):
         require("tensorboard", "training")
 
 
