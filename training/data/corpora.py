@@ -18,10 +18,10 @@ from training.data.held_out import FITTING_ROW, kept_for_measuring
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One Parquet file (or a directory of shards) of clean text, and its share of the training characters.
+    """Clean text, and its share of the training characters: a Parquet file, a directory of them, or a text file.
 
     Attributes:
-        path: where it is.
+        path: where it is; of a text file (``.txt``) every line is a row.
         weight: its share.
         column: the column with the text.
         only: if given, rows are read whose column ``source`` has one of these values.
@@ -53,6 +53,9 @@ class Corpus:
             raise FileNotFoundError(f"{source.path} holds no .parquet file: expected clean text in Parquet")
         tables = []
         for file in files:
+            if file.suffix == ".txt":
+                tables.append(_lines(file))
+                continue
             names = pq.read_schema(file).names
             for column in [source.column] + (["source"] if source.only else []):
                 if column not in names:
@@ -78,6 +81,11 @@ class Corpus:
 
     def take(self, rows: NDArray[np.int64]) -> list[str]:
         return self.texts.take(pa.array(rows)).to_pylist()
+
+
+def _lines(file: Path) -> pa.ChunkedArray:
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return pa.chunked_array([[line for line in lines if line]], pa.large_string())
 
 
 def _trained_on(texts: pa.Array, right_as_it_is: bool) -> NDArray[np.bool_]:
