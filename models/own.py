@@ -30,24 +30,26 @@ def load_own_method(model: str, insertion_penalty: float | None, deletion_penalt
     Raises:
         ModelError: there is no such module or name in it, or it does not give a method.
     """
-    make = _find(model)
+    make, name = _find(model), model.partition(":")[2]
     if not callable(make):
-        raise ModelError(f"{model}: is {type(make).__name__}. Expected a class, or a function that returns a method")
+        raise ModelError(
+            f"{name} is of type {type(make).__name__}. Expected a class, or a function that returns a method"
+        )
     if _takes(make, insertion_penalty, deletion_penalty):
         method = make(insertion_penalty, deletion_penalty)
     elif not _takes(make):
         raise ModelError(
-            f"{model}: takes other arguments. Expected (insertion_penalty, deletion_penalty), each a number or None, "
+            f"{name} takes other arguments. Expected (insertion_penalty, deletion_penalty), each a number or None, "
             "or no arguments"
         )
     elif insertion_penalty is not None or deletion_penalty is not None:
-        raise ModelError(f"{model}: takes no penalties. Leave them out, or give it two arguments for them")
+        raise ModelError(f"{name} takes no penalties. Leave them out, or give it two arguments for them")
     else:
         method = make()
-    missing = [name for name in _MEMBERS if not hasattr(method, name)]
+    missing = [member for member in _MEMBERS if not hasattr(method, member)]
     if missing:
         raise ModelError(
-            f"{model}: gives {type(method).__name__}, which has no {', '.join(missing)}. "
+            f"{name} gives an object of type {type(method).__name__}, which has no {', '.join(missing)}. "
             "Expected a Method, see respace/method.py"
         )
     return method  # type: ignore[no-any-return]
@@ -62,10 +64,10 @@ def _find(model: str) -> Any:
         found = importlib.import_module(module)
     except ImportError as error:
         raise ModelError(
-            f"{model}: {error}. Run from the directory that {module.partition('.')[0]} is in, or set PYTHONPATH to it"
+            f"{error}. Run from the directory that {module.partition('.')[0]} is in, or set PYTHONPATH to it"
         ) from error
     if not hasattr(found, name):
-        raise ModelError(f"{model}: {found.__file__} has no {name}. Check the name")
+        raise ModelError(f"{found.__file__} has no {name}. Check the name")
     return getattr(found, name)
 
 

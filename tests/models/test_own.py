@@ -53,16 +53,15 @@ def test_a_module_in_the_current_directory_with_or_without_penalties(module: str
     ("name", "penalty", "message"),
     [
         ("gone", None, "has no gone. Check the name"),
-        ("number", None, "is int. Expected a class, or a function that returns a method"),
-        ("three", None, "takes other arguments. Expected (insertion_penalty, deletion_penalty)"),
-        ("nothing", 1.0, "takes no penalties. Leave them out"),
-        ("both", None, "gives tuple, which has no identity, context, decide. Expected a Method, see"),
+        ("number", None, "number is of type int. Expected a class, or a function that returns a method"),
+        ("three", None, "three takes other arguments. Expected (insertion_penalty, deletion_penalty)"),
+        ("nothing", 1.0, "nothing takes no penalties. Leave them out"),
+        ("both", None, "both gives an object of type tuple, which has no identity, context, decide. Expected a Method"),
     ],
 )
 def test_what_is_wrong_with_it(module: str, name: str, penalty: float | None, message: str) -> None:
     with pytest.raises(ModelError) as caught:
         load_method(f"{module}:{name}", penalty)
-    assert str(caught.value).startswith(f"{module}:{name}: ")
     assert message in str(caught.value)
 
 
@@ -71,4 +70,4 @@ def test_no_such_module_is_one_line_of_the_command(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
     assert done.returncode == 2
     advice = "Run from the directory that gone is in, or set PYTHONPATH to it"
-    assert done.stderr.decode() == f"respace: gone.module:Method: No module named 'gone'. {advice}\n"
+    assert done.stderr.decode() == f"respace: No module named 'gone'. {advice}\n"
