@@ -28,7 +28,7 @@ class Given:
 
     def characters(self) -> int | None:
         """About how many there are to repair; None if that is only known when they are read."""
-        if DASH in self.files:
+        if not all(map(os.path.isfile, self.files)):  # standard input, or what another program writes
             return None
         return sum(map(len, self.texts)) + sum(map(os.path.getsize, self.files))
 

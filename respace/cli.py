@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from respace import gaps
 from respace.arguments import DASH, Given, choose_targets, sort_arguments
-from respace.loops import interpreted, on_compilation
+from respace.loops import FIRST_RUN, interpreted, on_compilation
 from respace.packages import hidden_package
 from respace.repairer import Repair, Repairer
 from respace.storage.errors import BadOption, UserError, printable
@@ -45,12 +45,12 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     after_dashes = words.index("--") if "--" in words else len(words)
     options = parser.parse_intermixed_args(words[:after_dashes])
-    texts_only = [*options.text, *words[after_dashes + 1 :]] if after_dashes < len(words) else None
+    texts = [*options.text, *words[after_dashes + 1 :]] if after_dashes < len(words) else []
     try:
         hidden = hidden_package()
         if hidden is not None:
             raise BadOption(hidden)
-        given = sort_arguments(options.text) if texts_only is None else Given(texts=texts_only)
+        given = Given(texts=texts) if texts else sort_arguments(options.text)
         targets = choose_targets(given.files, options.output, options.in_place, options.diff)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets every user with lines about GPUs
         with _loops_for(given):
@@ -75,15 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "text",
         nargs="*",
-        help="files to repair (text, or PDFs, of which the text is), or texts (after -- always texts); - or nothing: "
-        "standard input, line by line",
+        help="files (text or PDF) or texts to repair; - or nothing: standard input",
     )
     written = parser.add_mutually_exclusive_group()
     written.add_argument("-o", "--output", metavar="PATH", help="file to write, or an existing directory")
     written.add_argument("--in_place", metavar="SUFFIX", help="replace each file, and keep it as FILE + SUFFIX")
-    parser.add_argument(
-        "--diff", action="store_true", help="show inserted spaces as {+ +} and deleted ones as [- -], coloured"
-    )
+    parser.add_argument("--diff", action="store_true", help="mark inserted spaces as {+ +} and deleted ones as [- -]")
     parser.add_argument(
         "--model",
         default="default",
@@ -245,8 +242,7 @@ def _compilation_shown() -> Iterator[None]:
             line = f"respace: first run on this machine, compiling: {compiled} loops"
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         elif compiled == 1:
-            line = "first run on this machine: compiling, which takes up to half a minute and happens once"
-            print(f"respace: {line}", file=sys.stderr, flush=True)
+            print(f"respace: {FIRST_RUN}", file=sys.stderr, flush=True)
 
     stop = on_compilation(show)
     try:

@@ -18,6 +18,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+FIRST_RUN = "first run on this machine: compiling, which takes up to half a minute and happens once"
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _creating = Lock()
@@ -126,7 +128,7 @@ def _tell_compilation() -> None:
     for listener in list(_listeners):
         listener()
     if not _listeners and not _was_logged:
-        _log.warning("first run on this machine: compiling, which takes up to half a minute and happens once")
+        _log.warning("respace: %s", FIRST_RUN)
         _was_logged = True
 
 

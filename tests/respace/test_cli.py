@@ -13,7 +13,9 @@ from typing import cast
 import pytest
 
 from respace import cli
+from respace.arguments import Given
 from respace.gaps import Edit
+from respace.loops import FIRST_RUN, compiled
 from respace.pdf import BACKENDS, _is_there
 from respace.repairer import Repair, Repairer
 from tests.respace.pdfs import make_pdf
@@ -171,6 +173,10 @@ def test_standard_input_by_name_and_into_a_file(tmp_path: Path) -> None:
     assert respace("-", stdin=b"Thisline lost a space.\n").stdout == b"This line lost a space.\n"
     assert respace("-o", str(tmp_path / "out.txt"), stdin=b"Thisline lost a space.\n").returncode == 0
     assert (tmp_path / "out.txt").read_text() == "This line lost a space.\n"
+    assert respace("--", stdin=b"Thisline lost a space.\n").stdout == b"This line lost a space.\n"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert Given(files=[str(pipe)]).characters() is None  # of such a length, it is not known to be short
     assert b"--in_place: standard input cannot be replaced" in respace("-", "--in_place", ".bak").stderr
 
 
@@ -237,10 +243,22 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
         subprocess.run([sys.executable, str(tmp_path / "script.py")], env=environment, stderr=subprocess.PIPE).stderr
         for _ in range(2)
     ]
-    assert said == [
-        b"respace: first run on this machine: compiling, which takes up to half a minute and happens once\n",
-        b"",
-    ]
+    assert said == [f"respace: {FIRST_RUN}\n".encode(), b""]
+
+
+def test_on_a_terminal_it_counts_the_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    loop = compiled(eval("lambda value: value + 1"))  # what is in no file is compiled every time
+    with cli._compilation_shown():
+        assert loop(2) == 3
+        assert loop(2.5) == 3.5
+    line = "respace: first run on this machine, compiling: {} loops"
+    assert terminal.getvalue() == f"\r\x1b[K{line.format(1)}\r\x1b[K{line.format(2)}\n"
 
 
 class Rules:

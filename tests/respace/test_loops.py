@@ -144,4 +144,4 @@ def test_a_first_run_compiles_every_loop_once(tmp_path: Path) -> None:
     # `_copy` is for two kinds of arrays; two modules have a `look_up`.
     assert done.stdout == "True ['_copy', 'look_up']\n"
     # Nothing listens as the command and the jobs do, so it is logged.
-    assert done.stderr == "first run on this machine: compiling, which takes up to half a minute and happens once\n"
+    assert done.stderr == f"respace: {loops.FIRST_RUN}\n"
