@@ -18,7 +18,7 @@ from models.fast.shape import dense_shapes
 from models.files import load_model
 from respace.metrics import Counts, Score
 from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
-from training.data.corpora import Corpus, Source
+from training.data.corpora import Corpus, Source, block
 from training.data.stream import batches
 from training.fast.config import TrainConfig
 from training.fast.count_table import count_table
@@ -143,6 +143,18 @@ def test_the_configuration_for_ones_own_text(tmp_path: Path, monkeypatch: pytest
     config = TrainConfig.read("examples/own_text.json")
     lines = [line for line in (ROOT / "examples" / "clean" / "notes.txt").read_text().split("\n") if line.strip()]
     assert Corpus(config.sources[0]).texts.to_pylist() == lines
+    # Of a few lines, a block has several epochs, each with noise of its own.
+    config = replace(config, network=TINY, windows=8, length=96)
+    batch = next(batches(config.stream(TINY_DICTIONARY)))
+    assert batch.characters.shape == (8, 96)
+    rows = block([Corpus(config.sources[0])], [1.0], 40, seed=1, number=2)
+    assert len({row.key for row in rows}) == len(rows) >= 40
+    (tmp_path / "empty.txt").write_text("\n")
+    empty = replace(config, sources=(Source(path=str(tmp_path / "empty.txt")),))
+    with pytest.raises(ValueError, match="empty: no text to train on"):
+        next(batches(empty.stream(TINY_DICTIONARY)))
+    with pytest.raises(ValueError, match="windows of text in a block: expected at least 100000"):
+        next(batches(replace(config, windows=100_000).stream(TINY_DICTIONARY)))
 
 
 def test_without_tensorboard_numbers_are_only_printed(

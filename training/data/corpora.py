@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -114,9 +114,21 @@ def block(corpora: Sequence[Corpus], weights: Sequence[float], rows: int, seed: 
     per_block = np.maximum(1, np.round(rows * shares / shares.sum())).astype(int)
     chosen: list[Row] = []
     for corpus, count in zip(corpora, per_block.tolist(), strict=True):
-        blocks_per_epoch = max(1, len(corpus) // count)
-        epoch, at = divmod(number, blocks_per_epoch)
-        places = corpus.order(seed, epoch)[at * count : (at + 1) * count]
-        keys = (f"{corpus.name}/{place}/{epoch}" for place in places.tolist())
-        chosen += [Row(key, text, corpus.right_as_it_is) for key, text in zip(keys, corpus.take(places), strict=True)]
+        for epoch, places in _places(corpus, count, seed, number):
+            keys = [f"{corpus.name}/{place}/{epoch}" for place in places.tolist()]
+            texts = corpus.take(places)
+            chosen += [Row(key, text, corpus.right_as_it_is) for key, text in zip(keys, texts, strict=True)]
+    if not chosen:
+        raise ValueError(f"{', '.join(corpus.name for corpus in corpora)}: no text to train on. Give more rows")
     return chosen
+
+
+def _places(corpus: Corpus, count: int, seed: int, number: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """The rows of a block, by epoch: a part of one, or several where the corpus has fewer rows than the block."""
+    size = len(corpus)
+    if 0 < size < count:
+        epochs = -(-count // size)
+        yield from ((epoch, corpus.order(seed, epoch)) for epoch in range(number * epochs, (number + 1) * epochs))
+        return
+    epoch, at = divmod(number, max(1, size // count))
+    yield epoch, corpus.order(seed, epoch)[at * count : (at + 1) * count]
