@@ -120,7 +120,7 @@ def _sum_evidence(
 
 
 @compiled
-def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, said: Any) -> None:
+def _add_evidence(values: Any, lengths: Any, salt: Any, table: Any, said: Any) -> None:
     """Length by length, so that the processor makes several hashes at once."""
     hashes = np.zeros(len(values), dtype=np.uint32)
     kind = 0

@@ -133,11 +133,12 @@ def _decide(
     order = np.zeros(2 * BEAM, dtype=np.int64)
 
     # Of 64 bits, so that what is called with these is compiled for one type only.
-    space, nothing = np.int64(SPACE), np.int64(0)
+    space: Any = np.int64(SPACE)
+    nothing: Any = np.int64(0)
     states = 1
     stretch = nothing  # steps since there was one state only
     for at in range(len(symbols)):
-        symbol = np.int64(symbols[at])
+        symbol: Any = np.int64(symbols[at])
         if symbol == 0:
             if stretch:
                 _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
