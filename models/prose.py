@@ -111,8 +111,8 @@ def _sum_evidence(
         letter_values[at] = np.uint32((letter + np.uint32(1)) * np.uint32(0x85EBCA6B))
         shape_values[at] = np.uint32((shapes[low] + np.uint32(1)) * np.uint32(0x85EBCA6B))
     said = np.zeros(len(codes), dtype=np.int32)
-    _add_evidence(letter_values, letter_lengths, 0, table, said)
-    _add_evidence(shape_values, shape_lengths, _SHAPE_SALT, table, said)
+    _add_evidence(letter_values, letter_lengths, np.int64(0), table, said)
+    _add_evidence(shape_values, shape_lengths, np.int64(_SHAPE_SALT), table, said)
     total = np.int64(0)
     for at in range(len(codes)):
         total += said[at]
@@ -120,7 +120,7 @@ def _sum_evidence(
 
 
 @compiled
-def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, said: Any) -> None:
+def _add_evidence(values: Any, lengths: Any, salt: Any, table: Any, said: Any) -> None:
     """Length by length, so that the processor makes several hashes at once."""
     hashes = np.zeros(len(values), dtype=np.uint32)
     kind = 0

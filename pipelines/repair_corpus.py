@@ -28,6 +28,7 @@ from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
 from transforms.repair.report import CORPUS, report_url, summarise, write_report
+from transforms.repair.report_page import speed_of_run
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
 from transforms.repair.sample import repair_sample
@@ -280,14 +281,16 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("unreadable files", totals["unreadable_files"]),
             *gone,
             *left_out_rows(summary["not_read"]),
-            (
-                "this run",
-                f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
-                f"({run['kilobytes_per_second']:,.0f} KB/s)",
-            ),
+            ("this run", _this_run(run)),
             ("report", page),
         ],
     )
+
+
+def _this_run(run: Mapping[str, Any]) -> str:
+    speed = speed_of_run(run)
+    size = f"{run['bytes'] / 1e6:,.1f} MB" if speed else f"{run['bytes']:,} bytes"
+    return f"{run['documents']:,} documents, {size} in {run['seconds']:,.1f} s" + (f" ({speed})" if speed else "")
 
 
 def _gone_advice(done: StageResult) -> str:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from respace.storage.errors import BadOption, UserError
+from respace.storage.installing import install_hint
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         from webapp.export import export
         from webapp.repair_service import RepairService
     except ImportError as error:
-        raise UserError(f"{error}. Install what the application needs: pip install 'respace[web]'") from error
+        raise UserError(f"{error}. Install what the application needs: {install_hint('web')}") from error
 
     catalogue = Catalogue.find(options.benchmarks, options.predictions, options.sequences)
     for line in catalogue.left_out:

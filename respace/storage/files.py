@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from respace.storage.errors import BadFile, BadOption
+from respace.storage.installing import install_hint
 
 if TYPE_CHECKING:
     import fsspec
@@ -57,8 +58,8 @@ def filesystem(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
         store, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
         return store, str(path)
     except ImportError as error:
-        extra = " (for s3:// that is pip install 'respace[s3]')" if url.startswith("s3") else ""
-        raise BadOption(f"{url}: {error}. Install the file system's package and try again{extra}") from error
+        how = f", for s3:// with: {install_hint('s3')}" if url.startswith("s3") else ""
+        raise BadOption(f"{url}: {error}. Install the file system's package{how}") from error
     except ValueError as error:
         raise BadOption(f"{url}: {error}. Expected a local path, or a URL such as gs://bucket/path") from error
 

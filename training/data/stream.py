@@ -69,6 +69,10 @@ def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
         noisy = noisy_block(number)
         characters, given, true, counts = pack(noisy, config.length)
         whole = len(characters) // config.windows
+        if not whole:
+            raise ValueError(
+                f"{len(characters)} windows of text in a block: expected at least {config.windows}. Give more text"
+            )
         for at in range(whole):
             part = slice(at * config.windows, (at + 1) * config.windows)
             yield _batch(config, characters[part], given[part], true[part], counts[part], number, at == whole - 1)

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
+from respace.loops import on_compilation
+
 _TERMINAL_SECONDS = 0.5
 _PLAIN_SECONDS = 30.0
 _listeners: list[Callable[[dict[str, int]], None]] = []
@@ -29,6 +31,9 @@ def report(**counts: int) -> None:
     """Adds to the counts of the job: ``shards``, ``documents``, ``bytes``, ``edits``, or any other name."""
     for listener in list(_listeners):
         listener(counts)
+
+
+on_compilation(lambda: report(loops_compiled=1))
 
 
 def listen(listener: Callable[[dict[str, int]], None]) -> Callable[[], None]:
@@ -80,9 +85,12 @@ class ProgressLine:
     def line(self, last: bool = False) -> str:
         counts, seconds = self.counts, max(self.seconds, 1e-6)
         parts = [f"{counts['shards']}/{self._shards} shards"]
+        if counts["loops_compiled"] and not counts["documents"]:
+            parts.append(f"first run on this machine: compiling, {counts['loops_compiled']} loops")
         if counts["documents"]:
-            parts.append(f"{counts['documents']:,} documents ({counts['documents'] / seconds:,.0f}/s)")
-        if counts["bytes"]:
+            speed = f" ({counts['documents'] / seconds:,.0f}/s)" if counts["documents"] >= seconds else ""
+            parts.append(f"{counts['documents']:,} documents{speed}")
+        if counts["bytes"] >= 1000 * seconds:
             parts.append(f"{counts['bytes'] / seconds / 1000:,.0f} KB/s")
         if counts["edits"]:
             parts.append(f"{counts['edits']:,} edits")
@@ -97,7 +105,10 @@ class ProgressLine:
 
     def add(self, counts: dict[str, int]) -> None:
         with self._lock:
+            first_compiled = "loops_compiled" in counts and not self.counts["loops_compiled"]
             self.counts.update(counts)
+        if first_compiled and not self._terminal:  # until the next line, half a minute may pass
+            self._show()
 
     def _redraw(self) -> None:
         while not self._done.wait(_TERMINAL_SECONDS if self._terminal else _PLAIN_SECONDS):
