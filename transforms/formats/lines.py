@@ -322,6 +322,18 @@ def content_of(line: bytes) -> bytes:
     return line[:-1] if line.endswith(b"\n") else line
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line has nothing but whitespace, Unicode's included; there is no document in it.
+
+    >>> is_blank(b" \\n"), is_blank("\\u00a0\\u2003\\x1e".encode()), is_blank(b"\\xff"), is_blank(b"{}")
+    (True, True, False, False)
+    """
+    try:
+        return line[:1] != b"{" and not line.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return False
+
+
 def like_line(text: str, line: bytes) -> bytes:
     """A text as a line, with a line break if that line has one."""
     return text.encode("utf-8") + (b"\n" if line.endswith(b"\n") else b"")
