@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -29,6 +29,7 @@ from transforms.shards.contract import Fingerprint, Shard, ShardWork, fingerprin
 from transforms.shards.guard import forget_failures, read_failures
 from transforms.shards.ledger import FEWEST_SHARDS, Digest, write_ledger
 from transforms.shards.manifests import Manifest, each_manifest, read_manifests, remove_manifest
+from transforms.shards.names import impossible_names
 from transforms.shards.progress import ProgressLine
 from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume, renew_manifest
 from transforms.shards.watch import ManifestWatch
@@ -213,7 +214,8 @@ def option_from_file(name: str, text: str | None, read: Callable[[Any], Any]) ->
 
 def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> StagePlan:
     """Compares what is wanted with what is there, and cuts what needs work."""
-    wanted = _Fingerprints(stage)
+    impossible = impossible_names(options.output, [shard.name for shard in stage.shards])
+    wanted = _Fingerprints(stage, without=impossible)
     if resume is None:
         limit = options.limit if stage.limited else None
         resume = plan_resume(
@@ -227,8 +229,10 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             digest=stage.digest,
         )
         hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
-        gone = [name for name in resume.gone if name not in stage.still_there and not name.startswith(hidden)]
+        there = {*stage.still_there, *impossible}
+        gone = [name for name in resume.gone if name not in there and not name.startswith(hidden)]
         resume = replace(resume, gone=gone if stage.in_place else [])
+    resume = replace(resume, to_do={name: why for name, why in resume.to_do.items() if name not in impossible})
 
     def cut(name: str) -> Sequence[Shard] | BadFile:
         try:
@@ -237,20 +241,20 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             return error
 
     pieces: dict[str, Sequence[Shard]] = {}
-    bad_files = dict(stage.unreadable)
+    bad_files = {**stage.unreadable, **impossible}
     for name, found in zip(resume.to_do, in_parallel(cut, resume.to_do), strict=True):
         if isinstance(found, BadFile):
             bad_files[name] = str(found)
         else:
             pieces[name] = found
-    return StagePlan(shards=len(wanted), resume=resume, pieces=pieces, bad_files=bad_files)
+    return StagePlan(shards=len(wanted) + len(impossible), resume=resume, pieces=pieces, bad_files=bad_files)
 
 
 class _Fingerprints(Mapping[str, Fingerprint]):
     """What the outputs of a stage's shards should depend on, made when it is asked for: a million would not fit."""
 
-    def __init__(self, stage: Stage):
-        self.shards: Mapping[str, Any] = {shard.name: shard for shard in stage.shards}
+    def __init__(self, stage: Stage, without: Container[str] = ()):
+        self.shards: Mapping[str, Any] = {shard.name: shard for shard in stage.shards if shard.name not in without}
         self._work = stage.work
 
     def __getitem__(self, name: str) -> Fingerprint:

@@ -20,10 +20,11 @@ from apache_beam.metrics import Metrics
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
 
+from respace.storage.errors import UserError
 from respace.storage.lock import Fence
 from transforms.shards import progress
 from transforms.shards.contract import Shard, ShardResult, ShardWork
-from transforms.shards.guard import GuardedWork, ShardFailure
+from transforms.shards.guard import GuardedWork, ShardFailure, keep_failure
 from transforms.shards.workers import WorkerPool, thread_settings
 
 NAMESPACE = "respace"
@@ -111,9 +112,18 @@ class _RunShards(beam.DoFn):
                 result, seconds = self._work.failed(shard, f"{shard.name}: {reason}", fatal=True), 0.0
             yield self._finished(result, seconds)
 
+    def _tell(self, failure: ShardFailure) -> None:
+        """Has the process that started the job know of a failure that could not be noted."""
+        if failure.noted:
+            return
+        if self._work.fence is not None:  # that process is elsewhere, and hears of errors alone
+            raise UserError(failure.message)
+        keep_failure(self._work.work.output, failure)
+
     def _finished(self, result: ShardResult | ShardFailure, seconds: float) -> ShardResult | ShardFailure:
         self._seconds.update(int(1000 * seconds))
         if isinstance(result, ShardFailure):
+            self._tell(result)
             Metrics.counter(NAMESPACE, "bad_files").inc()
             self._stopped = self._stopped or self._stop_at_bad_file or result.fatal
         else:
