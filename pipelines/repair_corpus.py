@@ -26,6 +26,7 @@ from respace.storage.files import check_apart, check_links, file_size
 from respace.storage.inputs import FoundInputs, by_kind, find_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
+from transforms.repair.model import ModelOptions
 from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
 from transforms.repair.report import CORPUS, report_url, summarise, write_report
 from transforms.repair.retry import RetryWork
@@ -36,7 +37,6 @@ from transforms.repair.work import (
     REJECTED_EDITS,
     TEXT_COLUMN,
     TEXT_UNIT,
-    ModelOptions,
     RepairShard,
     RepairWork,
     remove_left_parts,
@@ -99,6 +99,14 @@ class RepairOptions(JobOptions):
         "text given to the model at once (default: 262144, with --preset dataflow-gpu 1048576)",
         metavar="N",
         least=1000,
+    )
+    max_document_seconds: float = option(
+        300.0,
+        "documents that take longer are dead letters; longer texts may take as much more for every 262,144 characters "
+        "(default: 300; 0: no limit)",
+        metavar="N",
+        least=0,
+        most=604_800,
     )
     max_document_megabytes: int = option(256, "longer documents are dead letters (default: 256)", metavar="N", least=1)
 
@@ -246,6 +254,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         batch_characters=batch_characters,
         run=secrets.token_hex(8),
         rejected=rejections(read_review(options.review)) if options.review else {},
+        document_seconds=options.max_document_seconds,
     )
 
 

@@ -161,7 +161,7 @@ def test_interrupted_in_the_middle(
     corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("transforms.repair.work.shared_repairer", lambda options: signal.raise_signal(signal.SIGINT))
+        patched.setattr("transforms.repair.work.repairer_with_limit", lambda *_: signal.raise_signal(signal.SIGINT))
         assert run(corpus, tmp_path / "out") == 130
     shown = capfd.readouterr().err
     assert "stopped. Rerun the same command" in shown
@@ -170,16 +170,22 @@ def test_interrupted_in_the_middle(
     assert run(corpus, tmp_path / "out") == 0
 
 
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("NotForModels", "repairs nothing by itself. Fix this"),
+        (
+            "DiesWhileLoading",
+            "its process ended while it was loaded (the process died (EOFError)). Most often the memory",
+        ),
+    ],
+)
 def test_a_model_that_cannot_be_loaded(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str, message: str
 ) -> None:
-    def load(**options: Any) -> Any:
-        raise ValueError("repairs nothing by itself")
-
-    monkeypatch.setattr("transforms.repair.work._repairers", {})
-    monkeypatch.setattr("transforms.repair.work.Repairer.load", load)
-    assert run(corpus, tmp_path / "out") == 1
-    assert f"error: --model {RULES}: repairs nothing by itself. Fix this" in capsys.readouterr().err
+    model = f"tests.transforms.rule_method:{method}"
+    assert run(corpus, tmp_path / "out", "--model", model) == 1
+    assert f"error: --model {model}: {message}" in capsys.readouterr().err
 
 
 def test_a_decompression_bomb(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
