@@ -30,6 +30,7 @@ from transforms.shards.guard import forget_failures, read_failures
 from transforms.shards.ledger import FEWEST_SHARDS, Digest, write_ledger
 from transforms.shards.manifests import Manifest, each_manifest, read_manifests, remove_manifest
 from transforms.shards.names import impossible_names
+from transforms.shards.plan_files import remove_plans, write_plan
 from transforms.shards.progress import ProgressLine
 from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume, renew_manifest
 from transforms.shards.watch import ManifestWatch
@@ -135,6 +136,7 @@ def opened_output(options: JobOptions) -> Iterator[None]:
     check_links(options.input, options.output)
     with run_lock(options.output, is_over) as lock:
         remove_temporaries(options.output)
+        remove_plans(options.output)
         try:
             yield
         finally:
@@ -292,7 +294,7 @@ def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
     pieces = [piece for shard in plan.pieces.values() for piece in shard]
     import apache_beam as beam
 
-    from transforms.shards.each_shard import EachShard
+    from transforms.shards.each_shard import EachShard, PlannedShards
 
     lock = held_lock(options.output)
     # No more processes than shards: each costs the start of a Python.
@@ -304,11 +306,15 @@ def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
         fence=lock.fence if lock is not None and not options.runs_locally else None,
     )
     pipeline = beam.Pipeline(options=pipeline_options(options))
-    _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+    _ = pipeline | "Shards" >> PlannedShards(write_plan(options.output, pieces)) | "Work" >> work
     line = ProgressLine(len(pieces), sum(piece.size for piece in pieces), listening=options.runs_locally)
     watch = ManifestWatch(options.output, plan.pieces, stage.parts, line.add)
-    with line, nullcontext() if options.runs_locally else watch:
-        run_graph(pipeline, options)
+    try:
+        with line, nullcontext() if options.runs_locally else watch:
+            run_graph(pipeline, options)
+    finally:
+        if lock is None or not lock.kept:  # otherwise the job goes on, and has to read it
+            remove_plans(options.output)
     return line.seconds
 
 

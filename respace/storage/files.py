@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -130,6 +131,15 @@ def remove(url: str) -> None:
         store.rm_file(path)
     except FileNotFoundError:
         return
+
+
+def remove_folder(url: str) -> None:
+    """Removes a folder and all that is in it; one that is gone already is fine."""
+    store, path = filesystem(url)
+    if is_local(url):
+        shutil.rmtree(path, ignore_errors=True)
+    elif store.exists(path):
+        store.rm(path, recursive=True)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import tempfile
 import time
 from collections import Counter
@@ -16,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from respace.storage.files import InputFile, filesystem, is_local, join_url
+from respace.storage.files import InputFile, join_url, remove_folder
 from respace.storage.listing import walk_files
 from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome, Range, ShardFormat
 from transforms.formats.registry import format_of
@@ -259,18 +258,8 @@ def part_name(name: str, part: int, parts: int) -> str:
 def remove_parts(output: str, name: str) -> None:
     """Removes the parts of a file that is done."""
     root = join_url(output, PARTS)
-    for url in (
-        join_url(root, name),
-        join_url(root, MANIFESTS, name),
-        join_url(root, DEAD_LETTERS, name),
-        join_url(root, PROVENANCE, name),
-    ):
-        store, path = filesystem(url)
-        if store.exists(path):
-            if is_local(url):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                store.rm(path, recursive=True)
+    for folder in ((), (MANIFESTS,), (DEAD_LETTERS,), (PROVENANCE,)):
+        remove_folder(join_url(root, *folder, name))
 
 
 def remove_left_parts(output: str, is_done: Callable[[str], bool]) -> None:

@@ -3,14 +3,14 @@
 What shards and work are, `transforms.shards.contract` says; `pipelines.job.stages` runs the only graph there is::
 
     with beam.Pipeline(options=pipeline_options(options)) as pipeline:
-        pipeline | beam.Create(shards) | EachShard(work, workers=options.workers)
+        pipeline | PlannedShards(write_plan(options.output, shards)) | EachShard(work, workers=options.workers)
     failures = read_failures(options.output, names)  # of transforms.shards.guard
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -25,9 +25,21 @@ from respace.storage.lock import Fence
 from transforms.shards import progress
 from transforms.shards.contract import Shard, ShardResult, ShardWork
 from transforms.shards.guard import GuardedWork, ShardFailure, keep_failure
+from transforms.shards.plan_files import PlanSlice, read_slice
 from transforms.shards.workers import WorkerPool, thread_settings
 
 NAMESPACE = "respace"
+
+
+class PlannedShards(beam.PTransform):
+    """The shards of some slices of a plan."""
+
+    def __init__(self, slices: Sequence[PlanSlice]) -> None:
+        super().__init__()
+        self._slices = list(slices)
+
+    def expand(self, pipeline: beam.pvalue.PBegin) -> beam.PCollection:
+        return pipeline | "Slices" >> beam.Create(self._slices) | "Read" >> beam.FlatMap(read_slice)
 
 
 class EachShard(beam.PTransform):
