@@ -21,7 +21,7 @@ from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_opt
 from pipelines.job.remote import is_over, run_graph
 from pipelines.job.summary import handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
-from respace.storage.files import InputFile, check_links
+from respace.storage.files import InputFile, check_links, check_own_folders
 from respace.storage.lock import held_lock, run_lock
 from respace.storage.parallel import do_in_parallel, in_parallel
 from respace.storage.publish import check_writable, remove_temporaries
@@ -134,6 +134,7 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         return
     check_writable(options.output)
     check_links(options.input, options.output)
+    check_own_folders(options.output)
     with run_lock(options.output, is_over) as lock:
         remove_temporaries(options.output)
         remove_plans(options.output)

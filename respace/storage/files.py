@@ -201,6 +201,24 @@ def check_links(inputs: Sequence[str], output: str) -> None:
                 )
 
 
+def check_own_folders(output: str) -> None:
+    """What a job keeps for itself in its output (``_manifest``, ``_parts``, …) is a folder there, and no link.
+
+    Raises:
+        BadOption: one is a link: what is written to or removed from it would be elsewhere.
+    """
+    if not is_local(output):
+        return
+    root = filesystem(output)[1]
+    for name in sorted(os.listdir(root)) if os.path.isdir(root) else []:
+        path = os.path.join(root, name)
+        if name.startswith("_") and os.path.islink(path):
+            raise BadOption(
+                f"--output {output}: {name} is a link to {os.path.realpath(path)}, and jobs keep their own files there. "
+                "Remove the link, or give another output directory"
+            )
+
+
 def is_within(path: str, folder: str) -> bool:
     """Whether an absolute path is a folder or below it.
 

@@ -235,3 +235,31 @@ def test_a_file_that_fails_while_it_is_worked_on_keeps_what_it_had(corpus: Path,
         (corpus / "z.jsonl.gz").unlink()
         assert run(corpus, out, "--prune") == 0
         assert not (out / "z.jsonl.gz").exists()
+
+
+def test_a_manifest_that_names_a_file_elsewhere_removes_nothing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    victim.write_text("of somebody else")
+    assert run(corpus, out) == 0
+    path = out / "_manifest/a.jsonl.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "outputs": {**manifest["outputs"], "../victim": 16}}))
+    (corpus / "a.jsonl").unlink()
+    assert run(corpus, out, "--prune") == 1
+    assert "its file '../victim' is not inside of the output" in capsys.readouterr().err
+    assert victim.exists()
+    path.unlink()
+    assert run(corpus, out, "--prune") == 0
+
+
+def test_folders_of_ours_that_are_links(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(corpus, out) == 0
+    (out / "_manifest").rename(tmp_path / "elsewhere")
+    (out / "_manifest").symlink_to(tmp_path / "elsewhere")
+    (corpus / "a.jsonl").unlink()
+    assert run(corpus, out, "--prune") == 2
+    assert "_manifest is a link to " in capsys.readouterr().err
+    assert (out / "a.jsonl").exists()
