@@ -20,7 +20,7 @@ from typing import Any
 from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
-from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows, print_summary
+from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows, print_summary, shown_bytes
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, check_links, file_size
 from respace.storage.inputs import FoundInputs, by_kind, find_inputs
@@ -31,7 +31,7 @@ from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_by
 from transforms.repair.report import CORPUS, report_url, summarise, write_report
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
-from transforms.repair.sample import repair_sample
+from transforms.repair.sample import bytes_per_second, repair_sample
 from transforms.repair.work import (
     PARTS,
     REJECTED_EDITS,
@@ -41,6 +41,10 @@ from transforms.repair.work import (
     RepairWork,
     remove_left_parts,
 )
+from transforms.shards.progress import duration
+
+# Bytes of a run whose speed is told.
+_MEANT_BY_SPEED = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +154,11 @@ def job(options: RepairOptions) -> int:
             done = run_stage(options, repair_stage(options, work, shards, cut, found))
             if not options.dry_run:
                 remove_left_parts(options.output, done.is_done)
-        if options.dry_run and left_out:
-            print_summary("not read", left_out_rows(left_out))
+        if options.dry_run:
+            if not options.retry_dead_letters:
+                _print_estimate(options, work, done, shards)
+            if left_out:
+                print_summary("not read", left_out_rows(left_out))
         if not options.dry_run:
             report(options, work, done, left_out)
     return 0
@@ -272,12 +279,26 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
     check_errors(options, totals["dead_letters"], totals["documents"], advice)
 
 
+def _print_estimate(options: RepairOptions, work: RepairWork, done: StageResult, shards: Sequence[RepairShard]) -> None:
+    """How long the run would take, by the speed of a few seconds."""
+    pieces = [piece for some in done.plan.pieces.values() for piece in some]
+    speed = bytes_per_second(work, [shard.file for shard in shards if shard.name in done.plan.pieces])
+    if speed is None:
+        return
+    processes = min(options.parallelism or 1, len(pieces))
+    seconds = sum(piece.size for piece in pieces) / speed / processes
+    about = f"{processes} process{'es' if processes > 1 else ''} at {shown_bytes(round(speed))}/s, as in a short sample"
+    print_summary("estimate", [("time", f"about {duration(seconds)} ({about})")])
+
+
 def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> None:
     totals, run, resume = summary["totals"], summary["this_run"], done.plan.resume
+    before, now = (sum(name not in done.failed for name in names) for names in (resume.done, resume.to_do))
     rejected = done.digest["counts"].get(REJECTED_EDITS, 0)
     gone = [("inputs gone", f"{len(resume.gone):,}: {_gone_advice(done)}")] if resume.gone else []
     print_summary(
-        f"{done.plan.shards:,} files: {len(resume.done):,} done before, {len(resume.to_do):,} in this run",
+        f"{done.plan.shards:,} files: {before:,} done before, {now:,} in this run"
+        + (f", {len(done.failed):,} unreadable" if done.failed else ""),
         [
             ("documents", totals["documents"]),
             ("edited documents", totals["edited_documents"]),
@@ -289,14 +310,20 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("unreadable files", totals["unreadable_files"]),
             *gone,
             *left_out_rows(summary["not_read"]),
-            (
-                "this run",
-                f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
-                f"({run['kilobytes_per_second']:,.0f} KB/s)",
-            ),
+            ("this run", _this_run(run)),
             ("report", page),
         ],
     )
+
+
+def _this_run(run: Mapping[str, Any]) -> str:
+    """What was done, and how fast where that says something: a small run is mostly its start.
+
+    >>> _this_run({"documents": 3, "bytes": 120, "seconds": 4.0, "kilobytes_per_second": 0.0})
+    '3 documents, 120 bytes in 4.0 s'
+    """
+    speed = f" ({run['kilobytes_per_second']:,.0f} KB/s)" if run["bytes"] >= _MEANT_BY_SPEED else ""
+    return f"{run['documents']:,} documents, {shown_bytes(run['bytes'])} in {run['seconds']:,.1f} s{speed}"
 
 
 def _gone_advice(done: StageResult) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
 from pipelines.job.remote import is_over, run_graph
-from pipelines.job.summary import handle_bad_files, print_plan, sentence
+from pipelines.job.summary import MOST_LISTED, handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
 from respace.storage.files import InputFile, check_links, check_own_folders
 from respace.storage.lock import held_lock, run_lock
@@ -155,7 +155,18 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
     """
     plan = _plan(options, stage, resume)
     if options.dry_run:
-        print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output, stage.prune)
+        print_plan(
+            stage.title,
+            plan.resume,
+            plan.pieces,
+            plan.bad_files,
+            options.output,
+            prune=stage.prune,
+            inputs={shard.name: shard.size for shard in stage.shards},
+            most=None if options.verbose else MOST_LISTED,
+            what="files" if stage.in_place else "shards",
+        )
+        handle_bad_files(options, list(plan.bad_files.values()))  # what ends the run ends its plan
         known = {} if stage.digest else read_manifests(options.output, plan.resume.done)
         return StageResult(plan=plan, manifests=known)
     handle_bad_files(options, list(plan.bad_files.values()))

@@ -214,8 +214,8 @@ def check_own_folders(output: str) -> None:
         path = os.path.join(root, name)
         if name.startswith("_") and os.path.islink(path):
             raise BadOption(
-                f"--output {output}: {name} is a link to {os.path.realpath(path)}, and jobs keep their own files there. "
-                "Remove the link, or give another output directory"
+                f"--output {output}: {name} is a link to {os.path.realpath(path)}, and a job keeps its own files "
+                "there. Remove the link, or give another output directory"
             )
 
 

@@ -54,7 +54,7 @@ class JsonLines:
             if not self.is_blank(first_line):
                 self._parse(first_line)
         except NoSuchMember as error:
-            raise BadFile(f"{url}: first document: {error}; choose with --text_column") from error
+            raise BadFile(f"{url}: first document: {error}; {error.advice}") from error
         except ValueError:
             return  # other lines may be good; this one will be a dead letter
 

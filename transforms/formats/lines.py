@@ -31,6 +31,7 @@ from transforms.formats.contract import (
 from transforms.formats.provenance import KeptEdit
 from transforms.formats.records import Records
 from transforms.formats.sidecar import SidecarWriter
+from transforms.shards import progress
 
 CHUNK_LINES = 16384
 # How many bytes of text a compressed byte usually is; only the estimate of the time left depends on it.
@@ -163,6 +164,7 @@ class LineFormat:
             for chunk in chunks:
                 documents = self._documents(opened.kind, chunk)
                 outcomes = repair(documents)
+                _report_around(chunk, documents)
                 for line, outcome in zip(chunk.lines, outcomes, strict=True):
                     out.write(opened.kind.repaired(line, outcome, model))
                 out.writelines(chunk.rest or ())
@@ -368,6 +370,12 @@ def verify_end(written: BinaryIO) -> None:
 def _verify_same(before: bytes, after: bytes) -> None:
     if before != after:
         raise CharactersChanged("a document that should be unchanged was read back different")
+
+
+def _report_around(chunk: LineChunk, documents: Sequence[Document]) -> None:
+    """Tells of what is around the texts of some lines, which may be most of them."""
+    texts = sum(len((one.text or "").encode("utf-8", "surrogatepass")) for one in documents)
+    progress.report(around=max(0, sum(map(len, chunk.lines)) - texts))
 
 
 class _RestOfLine:

@@ -148,7 +148,7 @@ def check_schema(url: str, schema: pa.Schema, text_column: str, id_column: str |
     try:
         return TextColumn.find(schema, text_column)
     except NoSuchColumn as error:
-        raise BadFile(f"{url}: {error}. The columns are {columns or 'none'}; choose with --text_column") from error
+        raise BadFile(f"{url}: {error}. The columns are {columns or 'none'}; {error.advice}") from error
 
 
 def check_not_repaired(url: str, schema: pa.Schema) -> None:
