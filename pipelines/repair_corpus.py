@@ -28,7 +28,7 @@ from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.model import ModelOptions
 from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
-from transforms.repair.report import CORPUS, report_url, summarise, write_report
+from transforms.repair.report import CORPUS, report_url, summarise, unreadable_files, write_report
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
 from transforms.repair.sample import bytes_per_second, repair_sample
@@ -271,7 +271,8 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
     summary["not_read"] = dict(left_out)
     page = report_url(options.output)
     nothing_new = not (done.plan.resume.to_do or done.pruned or done.collected)
-    if not nothing_new or file_size(page) is None:  # otherwise the report of the last run stays
+    same = nothing_new and unreadable_files(options.output) == done.failed.keys()
+    if not same or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)
     _print_result(summary, done, page)
     totals = summary["totals"]

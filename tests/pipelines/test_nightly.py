@@ -15,6 +15,7 @@ import pytest
 from tests.permissions import as_anybody
 from tests.pipelines.test_repair_corpus import run, summary
 from tests.transforms.corpora import tree, write_parquet
+from transforms.repair.reopened import finished_files
 
 
 @pytest.fixture
@@ -102,6 +103,28 @@ def test_a_file_that_became_unreadable(corpus: Path, tmp_path: Path) -> None:
     write_parquet(corpus / "p.parquet", ["two ofthe"])
     assert run(corpus, out) == 0
     assert pq.read_table(out / "p.parquet")["text"].to_pylist() == ["two of the"]
+
+
+def test_report_and_review_page_agree_about_unreadable_files(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    write_parquet(corpus / "p.parquet", ["one ofthe"])
+    assert run(corpus, out, "--provenance") == 0
+    content, times = (corpus / "p.parquet").read_bytes(), os.stat(corpus / "p.parquet")
+    (corpus / "p.parquet").write_bytes(b"PAR1")
+    capsys.readouterr()
+    assert run(corpus, out, "--provenance", "--on_bad_file", "skip") == 0
+    assert "4 files: 3 done before, 0 in this run, 1 unreadable" in capsys.readouterr().out
+    assert finished_files(str(out)) == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert (summary(out)["totals"]["files"], summary(out)["totals"]["insertions"]) == (3, 3)
+    (corpus / "p.parquet").write_bytes(content)
+    os.utime(corpus / "p.parquet", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run(corpus, out, "--provenance") == 0
+    assert "4 files: 4 done before, 0 in this run\n" in capsys.readouterr().out
+    assert finished_files(str(out)) == ["a.jsonl", "b.jsonl", "c.jsonl", "p.parquet"]
+    assert summary(out)["unreadable"] == {}
+    assert summary(out)["totals"]["files"] == 4
 
 
 def test_overwrite_redoes_only_what_differs(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,12 +60,19 @@ class KillableFunction(Generic[Argument, Result]):
         function: picklable, importable by its name, and cheap to import.
         seconds: time for one call.
         memory_bytes: address space of the process; None sets no limit.
+        quiet: what the process says on its way out, which is in the error already, is not shown.
     """
 
     def __init__(
-        self, function: Callable[[Argument], Result], *, seconds: float, memory_bytes: int | None = 4 << 30
+        self,
+        function: Callable[[Argument], Result],
+        *,
+        seconds: float,
+        memory_bytes: int | None = 4 << 30,
+        quiet: bool = False,
     ) -> None:
         self._function, self._seconds, self._memory_bytes = function, seconds, memory_bytes
+        self._stderr = subprocess.DEVNULL if quiet else None
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._lock = threading.RLock()
@@ -131,7 +138,9 @@ class KillableFunction(Generic[Argument, Result]):
         self._connection, theirs = Pipe()
         with theirs:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(theirs.fileno())]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stderr=self._stderr, pass_fds=[theirs.fileno()]
+            )
         weakref.finalize(self, _end, self._process)
         # Starting a Python is not the function's time. A process that dies here closes its end of the pipe.
         try:
