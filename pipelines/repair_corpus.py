@@ -15,6 +15,7 @@ import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pipelines.job.options import JobOptions, option
@@ -28,6 +29,7 @@ from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.model import ModelOptions
 from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
+from transforms.repair.renamed import take_over
 from transforms.repair.report import CORPUS, report_url, summarise, unreadable_files, write_report
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
@@ -212,6 +214,7 @@ def repair_stage(
         prune=options.prune,
         unreadable=found.unreadable,
         digest=CORPUS,
+        take_over=partial(take_over, work),
         still_there=frozenset(file.name for file in found.others),
     )
 
@@ -270,7 +273,7 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
     summary = summarise(options.output, done.digest, done.failed, work.settings, work.run, done.seconds)
     summary["not_read"] = dict(left_out)
     page = report_url(options.output)
-    nothing_new = not (done.plan.resume.to_do or done.pruned or done.collected)
+    nothing_new = not (done.plan.resume.to_do or done.plan.renamed or done.pruned or done.collected)
     same = nothing_new and unreadable_files(options.output) == done.failed.keys()
     if not same or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)

@@ -32,7 +32,15 @@ from transforms.shards.manifests import Manifest, each_manifest, read_manifests,
 from transforms.shards.names import impossible_names
 from transforms.shards.plan_files import remove_plans, write_plan
 from transforms.shards.progress import ProgressLine
-from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume, renew_manifest
+from transforms.shards.resume import (
+    NEW,
+    ResumePlan,
+    forget_shard,
+    known_shards,
+    plan_resume,
+    renamed_shards,
+    renew_manifest,
+)
 from transforms.shards.watch import ManifestWatch
 
 
@@ -55,6 +63,7 @@ class Stage:
         prune: remove what was made from inputs that are gone.
         unreadable: folders of the input that could not be listed, by name, and why: bad files like any other.
         digest: what is wanted of all shards in the end, where there may be more of them than manifests fit in memory.
+        take_over: publishes what was done of a file that was renamed again under its new name; False if it cannot.
         still_there: names of what the input has and this run does not do: not gone, if an earlier run did it.
     """
 
@@ -70,6 +79,7 @@ class Stage:
     prune: bool = False
     unreadable: Mapping[str, str] = field(default_factory=dict)
     digest: Digest | None = None
+    take_over: Callable[[Any, str], bool] | None = None
     still_there: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -87,12 +97,14 @@ class StagePlan:
         resume: which of them need work, and why.
         pieces: what each of them is cut into.
         bad_files: those whose input cannot be read, and why.
+        renamed: those whose content was done under another name, which is gone.
     """
 
     shards: int
     resume: ResumePlan
     pieces: Mapping[str, Sequence[Shard]]
     bad_files: Mapping[str, str]
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -171,6 +183,7 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
         return StageResult(plan=plan, manifests=known)
     handle_bad_files(options, list(plan.bad_files.values()))
     _renew(options, stage, plan.resume)
+    plan = _take_over(stage, plan)
     if stage.prune:
         do_in_parallel(lambda name: forget_shard(options.output, name), plan.resume.gone)
     pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
@@ -261,7 +274,30 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             bad_files[name] = str(found)
         else:
             pieces[name] = found
-    return StagePlan(shards=len(wanted) + len(impossible), resume=resume, pieces=pieces, bad_files=bad_files)
+    renamed: dict[str, str] = {}
+    if stage.take_over is not None:
+        new = [name for name in pieces if resume.to_do[name] == NEW]
+        renamed = renamed_shards(options.output, wanted, _Inputs(wanted.shards), new, resume.gone)
+        reasons = {name: f"{old} was renamed, and is taken over" for name, old in renamed.items()}
+        resume = replace(resume, to_do={**resume.to_do, **reasons})
+    number = len(wanted) + len(impossible)
+    return StagePlan(shards=number, resume=resume, pieces=pieces, bad_files=bad_files, renamed=renamed)
+
+
+def _take_over(stage: Stage, plan: StagePlan) -> StagePlan:
+    """Does what was only renamed, which needs no worker; it counts as done before."""
+    take_over = stage.take_over
+    if take_over is None or not plan.renamed:
+        return plan
+    shards = {shard.name: shard for shard in stage.shards if shard.name in plan.renamed}
+    taken = in_parallel(lambda name: take_over(shards[name], plan.renamed[name]), plan.renamed, together=1)
+    done = {name for name, is_done in zip(plan.renamed, taken, strict=True) if is_done}
+    resume = replace(
+        plan.resume,
+        to_do={name: reason for name, reason in plan.resume.to_do.items() if name not in done},
+        done={**plan.resume.done, **{name: plan.resume.to_do[name] for name in plan.resume.to_do if name in done}},
+    )
+    return replace(plan, resume=resume, pieces={name: one for name, one in plan.pieces.items() if name not in done})
 
 
 class _Fingerprints(Mapping[str, Fingerprint]):

@@ -286,3 +286,53 @@ def test_folders_of_ours_that_are_links(corpus: Path, tmp_path: Path, capsys: py
     assert run(corpus, out, "--prune") == 2
     assert "_manifest is a link to " in capsys.readouterr().err
     assert (out / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize("prune", [True, False])
+@pytest.mark.parametrize("name", ["z.parquet", "z.jsonl", "z.txt"])
+def test_a_renamed_file_is_not_repaired_again(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, prune: bool
+) -> None:
+    out, new = tmp_path / "out", f"folder/new-{name}"
+    if name == "z.parquet":
+        write_parquet(corpus / name, ["one ofthe", "why‽", "a x"])
+    elif name == "z.txt":
+        (corpus / name).write_text("one ofthe, why‽")
+    else:
+        write(corpus / name, "one ofthe", "why‽", "a x")
+    options = ["--provenance", "--max_error_fraction", "1"]
+    assert run(corpus, out, *options) == 0
+    made, known = tree(out, without=("_report",)), runs(out)
+    (corpus / "folder").mkdir()
+    (corpus / name).rename(corpus / new)
+    assert run(corpus, out, *options, "--dry_run") == 0
+    assert f"{name} was renamed, and is taken over" in capsys.readouterr().out
+    assert run(corpus, out, *options, *(["--prune"] if prune else [])) == 0
+    assert "4 files: 4 done before, 0 in this run" in capsys.readouterr().out
+    assert runs(out)[f"new-{name}"] == known[name]
+    now = tree(out, without=("_report",))
+    assert now[new] == made[name]
+    assert (name in now) != prune
+    assert new in (out / "_report/summary.json").read_text()
+    if prune:
+        assert f'"{name}"' not in (out / "_report/summary.json").read_text()
+    letters = pq.read_table(out / f"_dead_letters/{new}.parquet")
+    assert set(letters["shard"].to_pylist()) == {new}
+    assert run(corpus, out, *options) == 0
+    assert done_again(out, {**known, f"new-{name}": known[name]}) == []
+    assert run(tmp_path / "in" / "folder", tmp_path / "again", *options) == 0
+    assert (tmp_path / f"again/new-{name}").read_bytes() == now[new]
+
+
+def test_a_renamed_file_whose_output_was_damaged_is_repaired(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(corpus, out) == 0
+    known = runs(out)
+    (out / "a.jsonl").write_text("damaged")
+    (corpus / "a.jsonl").rename(corpus / "d.jsonl")
+    (corpus / "b.jsonl").rename(corpus / "e.jsonl")
+    write(corpus / "e.jsonl", "b ofthe otherS")  # of the same size
+    assert run(corpus, out) == 0
+    assert done_again(out, known) == ["d.jsonl", "e.jsonl"]
+    assert texts(out / "d.jsonl") == ["a of the others"]
+    assert texts(out / "e.jsonl") == ["b of the otherS"]
