@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows,
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, check_links, file_size
 from respace.storage.inputs import FoundInputs, by_kind, find_inputs
+from transforms.formats.arrow_file import files_about_tables
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.model import ModelOptions
@@ -133,6 +134,8 @@ def job(options: RepairOptions) -> int:
         return _revert(options)
     work = repair_work(options)
     found = find_inputs(options.input, suffixes(options.text_suffix), follow_links=options.follow_links)
+    copied = files_about_tables([file.name for file in found.files])
+    work = replace(work, formats=replace(work.formats, copied=copied))
     check_apart(found.followed, options.output)
     check_links(found.followed, options.output)
     left_out = left_out_by_kind(options, found)
