@@ -62,6 +62,16 @@ def check_runner(arguments: Sequence[str]) -> None:
             _host_and_port(option, str(value))
     if short_name(runner) == "DataflowRunner":
         _check_dataflow(arguments)
+        _check_flexible(arguments)
+
+
+def _check_flexible(arguments: Sequence[str]) -> None:
+    """Flexible scheduling and resource hints exclude each other: Dataflow would refuse the job, or leave out a GPU."""
+    if option_value(arguments, "flexrs_goal") and "resource_hints" in option_names(arguments):
+        raise RunnerError(
+            "--flexrs_goal and --resource_hints (which --preset dataflow-gpu has) exclude each other. "
+            "Give --preset dataflow with --flexrs_goal, or leave --flexrs_goal out"
+        )
 
 
 def check_paths(arguments: Sequence[str], paths: Sequence[tuple[str, str]]) -> list[str]:

@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             trainer.history.append(entry | {name: round(value, 5) for name, value in found.items()})
             print(
                 f"unseen, {trainer.characters / 1e6:.1f} M characters, {trainer.seconds / 60:.1f} min: "
-                f"loss {100 * found['loss']:+.2f} %, wrong gaps {100 * found['wrong']:+.2f} %, practice {trainer.practice_loss:.3f}",
+                f"loss {100 * found['loss']:+.2f} %, wrong gaps {100 * found['wrong']:+.2f} %, "
+                f"practice {trainer.practice_loss:.3f}",
                 flush=True,
             )
         weights = trainer.arrays() | {name: array.numpy() for name, array in trainer.frozen.items()}

@@ -95,7 +95,7 @@ class JobOptions:
         0.01, "fail if more documents than this fail (default 0.01)", metavar="F", least=0, most=1
     )
     local_workers: int | None = option(None, "processes on this machine (default: one per core)", metavar="N", least=1)
-    verbose: bool = option(False, "show where an error comes from")
+    verbose: bool = option(False, "show where an error comes from; with --dry_run, list every file")
     preset: str | None = option(
         None, f"the engine, with the options that it needs: {', '.join(PRESETS)}", metavar="ENGINE"
     )

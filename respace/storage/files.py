@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -133,6 +134,15 @@ def remove(url: str) -> None:
         return
 
 
+def remove_folder(url: str) -> None:
+    """Removes a folder and all that is in it; one that is gone already is fine."""
+    store, path = filesystem(url)
+    if is_local(url):
+        shutil.rmtree(path, ignore_errors=True)
+    elif store.exists(path):
+        store.rm(path, recursive=True)
+
+
 @contextmanager
 def open_input(file: InputFile) -> Iterator[BinaryIO]:
     """Opens an input for reading, as the bytes it has. A file that changed since it was listed is a bad file."""
@@ -190,6 +200,24 @@ def check_links(inputs: Sequence[str], output: str) -> None:
                     f"--output {output}: {link} is a link to {where}, which is an input or has one inside. "
                     "Remove the link, or give another output directory"
                 )
+
+
+def check_own_folders(output: str) -> None:
+    """What a job keeps for itself in its output (``_manifest``, ``_parts``, …) is a folder there, and no link.
+
+    Raises:
+        BadOption: one is a link: what is written to or removed from it would be elsewhere.
+    """
+    if not is_local(output):
+        return
+    root = filesystem(output)[1]
+    for name in sorted(os.listdir(root)) if os.path.isdir(root) else []:
+        path = os.path.join(root, name)
+        if name.startswith("_") and os.path.islink(path):
+            raise BadOption(
+                f"--output {output}: {name} is a link to {os.path.realpath(path)}, and a job keeps its own files "
+                "there. Remove the link, or give another output directory"
+            )
 
 
 def is_within(path: str, folder: str) -> bool:
