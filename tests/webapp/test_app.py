@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +14,11 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from respace.repairer import Repairer
+from tests.webapp.serving import client_of, loaded
 from webapp.__main__ import main
-from webapp.app import Limits, Settings, make_app
+from webapp.app import Limits, Settings
 from webapp.catalogue import Catalogue
-from webapp.repair_service import RepairService
+from webapp.workers import RepairWorkers
 
 TEXT = "Thealgo rithm isfast."
 
@@ -36,13 +36,19 @@ def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(benchmarks: Path) -> Iterator[TestClient]:
+def repairs() -> Iterator[RepairWorkers]:
+    with loaded("fast", "do_nothing") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(benchmarks: Path, repairs: RepairWorkers) -> Iterator[TestClient]:
     settings = Settings(
         catalogue=Catalogue.find([str(benchmarks)], []),
-        service=RepairService(("fast", "do_nothing")),
+        repairs=repairs,
         limits=Limits(most_bytes=100_000),
     )
-    with TestClient(make_app(settings)) as found:
+    with client_of(settings) as found:
         yield found
 
 
@@ -147,49 +153,6 @@ def test_openapi_names_what_there_is(client: TestClient) -> None:
 def test_pdf(client: TestClient) -> None:
     assert client.post("/api/pdf", content=b"hello").json()["error"].startswith("this is not a PDF")
     assert client.post("/api/pdf", content=b"%PDF-1.4 broken").status_code == 400
-
-
-class Slow(RepairService):
-    """Waits until it is told to go on."""
-
-    def __init__(self) -> None:
-        super().__init__(("do_nothing",))
-        self.go_on = threading.Event()
-
-    def answer(self, request: object) -> dict[str, object]:
-        assert self.go_on.wait(20)
-        return {"text": ""}
-
-
-def test_above_the_bound_it_answers_429_and_recovers() -> None:
-    service = Slow()
-    with TestClient(make_app(Settings(service=service, limits=Limits(waiting=2)))) as client:
-        statuses: list[int] = []
-
-        def post() -> None:
-            statuses.append(client.post("/api/repair", json={"text": "a"}).status_code)
-
-        threads = [threading.Thread(target=post) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(1)
-        refused = client.post("/api/repair", json={"text": "a"})
-        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        service.go_on.set()
-        for thread in threads:
-            thread.join()
-        assert sorted(statuses) == [200, 200, 429, 429, 429]
-        assert client.post("/api/repair", json={"text": "a"}).status_code == 200
-
-
-def test_too_slow_is_an_answer() -> None:
-    service = Slow()
-    with TestClient(make_app(Settings(service=service, limits=Limits(waiting=1, seconds=0.05)))) as client:
-        response = client.post("/api/repair", json={"text": "a"})
-        assert response.status_code == 504
-        assert client.post("/api/repair", json={"text": "a"}).status_code == 429  # the first still has its place
-        service.go_on.set()
 
 
 def test_export(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,18 +6,16 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.webapp.serving import running
 from transforms.repair.review import read_review
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -47,28 +45,6 @@ def repair_command(root: Path) -> list[str]:
     command = [sys.executable, "-m", "pipelines.repair_corpus", "--input", str(root / "in")]
     command += ["--output", str(root / "out"), "--provenance", "--local_workers", "1"]
     return [*command, "--max_error_fraction", "1"]
-
-
-@contextmanager
-def running(*options: str) -> Iterator[str]:
-    """The address of an application that is answering."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, "-m", "webapp", "--port", str(port), *options])
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{address}/data/index.json", timeout=5).close()
-                break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.2)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 @pytest.fixture(scope="module")

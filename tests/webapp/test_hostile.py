@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from respace.storage.errors import BadOption
+from tests.webapp.serving import client_of, loaded
+from webapp.access import Access
 from webapp.app import Limits, Settings, make_app
 from webapp.catalogue import Catalogue
 from webapp.corpus import Corpus
-from webapp.repair_service import RepairService
 
 METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW"]
 TYPES = [
@@ -52,22 +54,23 @@ PIECES = ["..", "%2e%2e", "%00", "%ff", "a" * 300, "\u00e9", "%0d%0aX: y", "//",
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     root = tmp_path_factory.mktemp("hostile")
     (root / "dev" / "Wiki" / "predictions").mkdir(parents=True)
     for file in ("corrupt.txt", "correct.txt", "predictions/good.txt"):
         (root / "dev" / "Wiki" / file).write_text("the cat\n")
-    return Settings(
-        catalogue=Catalogue.find([str(root / "dev")], []),
-        corpus=empty_corpus(root / "out"),
-        service=RepairService(("do_nothing", "greedy")),
-        limits=Limits(most_bytes=20_000, most_pdf_bytes=2_000),
-    )
+    with loaded("do_nothing", "greedy") as repairs:
+        yield Settings(
+            catalogue=Catalogue.find([str(root / "dev")], []),
+            corpus=empty_corpus(root / "out"),
+            repairs=repairs,
+            limits=Limits(most_bytes=20_000, most_pdf_bytes=2_000),
+        )
 
 
 @pytest.fixture(scope="module")
 def client(shown: Settings) -> Iterator[TestClient]:
-    with TestClient(make_app(shown), raise_server_exceptions=False) as found:
+    with client_of(shown, raise_server_exceptions=False) as found:
         yield found
 
 
@@ -127,10 +130,11 @@ def test_generated_from_the_description_of_the_api(shown: Settings) -> None:
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
 
-    schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(shown))
+    named = replace(shown, access=Access(names=frozenset({"testserver"})))  # as schemathesis calls it
+    schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(named))
     operations = [one.ok() for one in schema.get_all_operations() if "pdf" not in one.ok().path]  # is not generated
     assert {one.label for one in operations} == {
-        "POST /api/repair", "GET /api/methods", "GET /api/corpus", "POST /api/corpus/review",
+        "POST /api/repair", "GET /api/methods", "GET /api/ready", "GET /api/corpus", "POST /api/corpus/review",
     }  # fmt: skip
     # What the description cannot say (a method without penalties, an edit that is not there) may be refused.
     wanted = [
@@ -166,6 +170,6 @@ def test_a_corpus_that_goes_away(tmp_path: Path) -> None:
     corpus = empty_corpus(tmp_path / "out")
     for file in ("summary.json", "index.html"):
         (tmp_path / "out" / "_report" / file).unlink()
-    with TestClient(make_app(Settings(corpus=corpus, service=RepairService(("do_nothing",))))) as client:
+    with client_of(Settings(corpus=corpus)) as client:
         assert client.get("/corpus/_report/index.html").status_code == 404
         assert client.get("/api/corpus").status_code == 404
