@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from models.files import load_config
+from models.files import load_config, shipped_models
 from models.identity import penalties_in_force
-from models.methods import ALIASES, BASELINES
+from models.methods import ALIASES
 from respace.repairer import Repair, Repairer
 
 _FIELDS = ("text", "method", "insertion_penalty", "deletion_penalty", "all_text")
@@ -121,9 +121,10 @@ def shown_name(method: str) -> str:
 
 def own_penalties(method: str) -> dict[str, float] | None:
     """The model's own penalties, or None where a method has none."""
-    if method in BASELINES:
+    model = ALIASES.get(method, method)
+    if model not in shipped_models():
         return None
-    insertion, deletion = penalties_in_force(load_config(ALIASES.get(method, method)), None, None)
+    insertion, deletion = penalties_in_force(load_config(model), None, None)
     return {"insertion": insertion, "deletion": deletion}
 
 
