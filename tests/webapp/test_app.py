@@ -136,7 +136,7 @@ def test_pages_and_data(client: TestClient) -> None:
         assert response.status_code == 200
         assert "default-src 'self'" in response.headers["content-security-policy"]
     index = client.get("/data/index.json").json()
-    assert index["benchmarks"] == [{"name": "Wiki", "sequences": 2, "methods": ["good"]}]
+    assert index["benchmarks"] == [{"name": "Wiki", "sequences": 2, "methods": ["good"], "best": "good"}]
     assert "1 of 2 predictions differ from the given text in more than their spaces: line 1" in index["left_out"][0]
     data = client.get("/data/Wiki/corrupt.txt")
     assert (data.text, data.headers["content-type"]) == ("thec at\n<b>a b\n", "text/plain; charset=utf-8")
