@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -86,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     methods = _methods(options.methods)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     limits = Limits(waiting=options.waiting, seconds=options.seconds)
+    signal.signal(signal.SIGTERM, _end)
     with RepairWorkers(
         methods, processes=options.processes, waiting=options.waiting, seconds=options.seconds
     ) as repairs:
@@ -102,6 +104,11 @@ def run(options: argparse.Namespace) -> int:
             timeout_graceful_shutdown=5,
         )
     return 0
+
+
+def _end(number: int, frame: object) -> None:
+    """uvicorn ends the process by the signal that ended it; ours has processes to end before."""
+    sys.exit(128 + number)
 
 
 def greeting(host: str, port: int, token: str | None, has_corpus: bool) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Callable
+from http import HTTPStatus
 
 import h11
 from starlette.types import Receive, Scope, Send
@@ -75,10 +76,13 @@ class LimitedConnection(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # there was an answer already
             self.transport.abort()
             return
-        content = json.dumps({"error": message}).encode("ascii")
-        headers = [("content-type", "application/json"), ("content-length", str(len(content))), ("connection", "close")]
-        for event in (h11.Response(status_code=status, headers=headers), h11.Data(data=content), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None:  # its answer, if it is still to come, has no connection any more
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        # Not by way of h11, which is in a state of error, and refuses what does not answer its last request.
+        content = json.dumps({"error": message})
+        head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
+        self.transport.write(f"{head}content-length: {len(content)}\r\nconnection: close\r\n\r\n{content}".encode())
         self.transport.close()
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from starlette.testclient import TestClient
 
+from performance.web_server import running_server
 from webapp.app import Settings, make_app
 from webapp.workers import Loading, RepairWorkers
 
@@ -51,30 +47,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(*options: str, ready: str = "/data/index.json", **more: Any) -> Iterator[str]:
-    """The address of an application that answers."""
-    port = free_port()
-    process = subprocess.Popen([sys.executable, "-m", "webapp", "--port", str(port), *options], **more)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(address + ready, timeout=5).close()
-                break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.2)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def post(address: str, body: object, **headers: str) -> tuple[int, Any]:
-    data = json.dumps(body).encode()
-    request = urllib.request.Request(address, data, {"content-type": "application/json", **headers})
-    try:
-        with urllib.request.urlopen(request, timeout=120) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+def running(*options: str, ready: str = "/api/ready") -> Iterator[str]:
+    """The address of a server of its own."""
+    with running_server(*options, ready=ready) as (port, _):
+        yield f"http://127.0.0.1:{port}"

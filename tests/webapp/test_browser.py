@@ -60,7 +60,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     (root / "in" / long_name).write_text('id,text\n1,"Wede scribe a newmethod <b>bold</b>, and its resu lts"\n2,a,b\n')
     subprocess.run(repair_command(root), check=True, capture_output=True)
     shown = ["--benchmarks", str(root / "dev"), "--corpus", str(root / "out"), "--methods", "fast,do_nothing"]
-    with running(*shown, ready="/api/ready") as address:
+    with running(*shown) as address:
         yield address, root
 
 
@@ -181,7 +181,7 @@ def test_opens_with_the_errors_of_the_best_method(browser: Any, tmp_path: Path) 
 
 
 def test_while_the_model_loads_the_page_says_so(browser: Any) -> None:
-    with running("--methods", "fast,bid_plus,dynamic_programming") as address:
+    with running("--methods", "fast,bid_plus,dynamic_programming", ready="/try.html") as address:
         page = browser.new_page()
         page.goto(f"{address}/try.html")
         expect(page.locator("#message")).to_contain_text("still loading")

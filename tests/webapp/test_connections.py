@@ -127,6 +127,22 @@ def test_silent_connections_are_in_nobodys_way(port: int, monkeypatch: pytest.Mo
         one.close()
 
 
+def test_a_body_that_is_not_one_is_one_error(port: int, capfd: pytest.CaptureFixture[str]) -> None:
+    connection = connect(port, b"POST /api/pdf HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    time.sleep(0.1)  # its handler is waiting for the body
+    connection.sendall(b"not a chunk\r\n")
+    answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert capfd.readouterr().err == ""
+
+
+def test_what_has_no_body_has_an_error(port: int, capfd: pytest.CaptureFixture[str]) -> None:
+    head = b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert rest(connect(port, head + b"not a chunk\r\n")).startswith(b"HTTP/1.1 400 ")
+    assert capfd.readouterr().err == ""
+
+
 def test_no_request_is_an_error_as_json(port: int) -> None:
     for content in (
         b"\x16\x03\x01\x02\x00\x01\r\n\r\n",

@@ -15,6 +15,7 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
+from performance.web_server import running_server, with_children
 from tests.webapp.hostile_methods import BROKEN, HOSTILE
 from tests.webapp.serving import client_of, loaded, wait_until_ready
 from webapp.app import Settings
@@ -139,6 +140,22 @@ def test_above_the_bound_it_answers_429_and_recovers() -> None:
         assert sorted(one.answer()[0] for one in there) == [503, 504]
         wait_until_ready(repairs)
         assert repair(client, "a b") == (200, "a b")
+
+
+def has_ended(process: int) -> bool:
+    try:
+        with open(f"/proc/{process}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_a_server_that_is_ended_ends_its_processes() -> None:
+    with running_server("--methods", "do_nothing") as (_, server):
+        (_, *children) = with_children(server)
+        assert children
+        os.kill(server, signal.SIGTERM)
+        wait_until(lambda: all(map(has_ended, [server, *children])))
 
 
 def test_nothing_stays_when_the_application_ends() -> None:

@@ -55,7 +55,7 @@ function show(text, answer) {
   };
   const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, ...around(one)), element("td", {}, one.kind === "insertion" ? "inserted" : "deleted"), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
   byId("edits").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...["where", "space", "confidence"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows)));
-  const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${characters.slice(one.start, Math.min(one.stop, one.start + 60)).join("")}`));
+  const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${words(one.start, Math.min(one.stop, one.start + 60))}${one.stop > one.start + 60 ? "…" : ""}`));
   byId("left").replaceChildren(...(left.length ? left : [element("li", {}, "nothing")]));
 }
 
