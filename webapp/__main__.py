@@ -12,8 +12,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from respace.extras import require
 from respace.storage.errors import BadOption, UserError
+
+if TYPE_CHECKING:
+    from webapp.catalogue import Catalogue
+    from webapp.corpus import Corpus
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,18 +69,11 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not least <= value <= most:
             raise BadOption(f"--{name} {value}: expected a number from {least} to {most}")
-    try:
-        import uvicorn
-
-        from webapp.access import Access
-        from webapp.app import Limits, Settings, make_app
-        from webapp.catalogue import Catalogue
-        from webapp.connections import LimitedConnection
-        from webapp.corpus import Corpus
-        from webapp.export import export
-        from webapp.workers import RepairWorkers
-    except ImportError as error:
-        raise UserError(f"{error}. Install what the application needs: pip install 'respace[web]'") from error
+    for package in ("starlette", "uvicorn"):
+        require(package, "python -m webapp")
+    from webapp.catalogue import Catalogue
+    from webapp.corpus import Corpus
+    from webapp.export import export
 
     catalogue = Catalogue.find(options.benchmarks, options.predictions, options.sequences)
     for line in catalogue.left_out:
@@ -83,19 +82,30 @@ def run(options: argparse.Namespace) -> int:
     if options.export:
         print(f"files in {options.export}: {export(catalogue, corpus, options.export)}")
         return 0
+    serve(options, catalogue, corpus)
+    return 0
+
+
+def serve(options: argparse.Namespace, catalogue: Catalogue, corpus: Corpus | None) -> None:
+    """Until the process is told to end."""
+    import uvicorn
+
+    from webapp.access import Access
+    from webapp.app import Limits, Settings, make_app
+    from webapp.connections import LimitedConnection
+    from webapp.workers import RepairWorkers
+
     access = Access.of(options.host, _names(options.allowed_hosts), options.token)
     methods = _methods(options.methods)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     limits = Limits(waiting=options.waiting, seconds=options.seconds)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     signal.signal(signal.SIGTERM, _end)
-    with RepairWorkers(
-        methods, processes=options.processes, waiting=options.waiting, seconds=options.seconds
-    ) as repairs:
-        app = make_app(Settings(catalogue=catalogue, corpus=corpus, repairs=repairs, access=access, limits=limits))
+    with RepairWorkers(methods, processes=options.processes, waiting=limits.waiting, seconds=limits.seconds) as repairs:
+        settings = Settings(catalogue=catalogue, corpus=corpus, repairs=repairs, access=access, limits=limits)
         for line in greeting(options.host, options.port, access.token, corpus is not None):
             print(line, flush=True)
         uvicorn.run(
-            app,
+            make_app(settings),
             host=options.host,
             port=options.port,
             http=LimitedConnection,
@@ -103,7 +113,6 @@ def run(options: argparse.Namespace) -> int:
             log_level="error",
             timeout_graceful_shutdown=5,
         )
-    return 0
 
 
 def _end(number: int, frame: object) -> None:
@@ -119,12 +128,11 @@ def greeting(host: str, port: int, token: str | None, has_corpus: bool) -> list[
     """
     from webapp.access import is_loopback
 
-    name = f"[{host}]" if ":" in host else host
-    lines = [f"http://{name}:{port}"]
-    if has_corpus and token is not None:
-        lines = [f"http://{name}:{port}/corpus.html?token={token}"]
+    here = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+    address = f"http://[{here}]:{port}" if ":" in here else f"http://{here}:{port}"
+    lines = [f"{address}/corpus.html?token={token}" if has_corpus and token is not None else address]
     if not is_loopback(host):
-        lines.append("other machines can reach this: everybody sees the error analysis and can repair texts.")
+        lines.append("Other machines can reach this: everybody there sees the error analysis and can repair texts.")
         if has_corpus:
             lines.append("The corpus is shown, and reviewed, with the token only.")
     return lines

@@ -126,8 +126,8 @@ def test_tokens() -> None:
 def test_listening_to_other_machines_is_told() -> None:
     assert greeting("127.0.0.1", 8000, None, True) == ["http://127.0.0.1:8000"]
     told = greeting("0.0.0.0", 80, TOKEN, True)
-    assert told[0] == f"http://0.0.0.0:80/corpus.html?token={TOKEN}"
-    assert "other machines can reach this" in told[1]
+    assert told[0] == f"http://127.0.0.1:80/corpus.html?token={TOKEN}"
+    assert "Other machines can reach this" in told[1]
     assert main(["--host", "0.0.0.0", "--token", "short", "--port", str(free_port())]) == 2
 
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from respace.repairer import Repairer
 from tests.webapp.serving import client_of, loaded
-from webapp.__main__ import main
+from webapp.__main__ import _methods, main
 from webapp.app import Limits, Settings
 from webapp.catalogue import Catalogue
 from webapp.workers import RepairWorkers
@@ -143,6 +143,31 @@ def test_pages_and_data(client: TestClient) -> None:
     assert client.get("/api/repair").status_code == 405
 
 
+def test_fast_and_default_are_one_name(client: TestClient, tmp_path: Path) -> None:
+    answer = client.post("/api/repair", json={"text": TEXT, "method": "default"}).json()
+    assert (answer["text"], answer["method"]) == ("The algorithm is fast.", "fast")
+    assert list(client.get("/api/methods").json()) == ["fast", "do_nothing"]
+    assert _methods("default, fast,greedy") == ("fast", "greedy")
+    folder = tmp_path / "Wiki" / "predictions"
+    folder.mkdir(parents=True)
+    for file in ("corrupt.txt", "correct.txt", "predictions/default.txt", "predictions/fast.txt"):
+        (tmp_path / "Wiki" / file).write_text("a b\n")
+    (shown,) = Catalogue.find([str(tmp_path)], []).index()["benchmarks"]
+    assert shown["methods"] == ["fast"]
+
+
+def test_the_best_method_has_the_highest_f_score(tmp_path: Path) -> None:
+    folder = tmp_path / "Wiki" / "predictions"
+    folder.mkdir(parents=True)
+    lines = {"corrupt": "thec at sat", "correct": "the cat sat", "predictions/a": "thec at sat",
+             "predictions/b": "the c at sat", "predictions/c": "the cat sat",
+             "predictions/d": "the cats at"}  # fmt: skip
+    for file, line in lines.items():
+        (tmp_path / "Wiki" / f"{file}.txt").write_text(line + "\n")
+    (shown,) = Catalogue.find([str(tmp_path)], []).index()["benchmarks"]
+    assert shown["best"] == "c"
+
+
 def test_openapi_names_what_there_is(client: TestClient) -> None:
     document = client.get("/api/openapi.json").json()
     assert document["openapi"].startswith("3.1")
@@ -167,6 +192,7 @@ def test_export(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     ("options", "message"),
     [
         (["--port", "70000"], "--port 70000: expected a number from 0 to 65535"),
+        (["--seconds", "0"], "--seconds 0.0: expected a number from 0.1 to 3600"),
         (["--methods", "magic"], "--methods magic: expected some of do_nothing"),
         (["--benchmarks", "/nowhere"], "--benchmarks /nowhere: no corrupt.txt there"),
         (["--corpus", "/nowhere"], "--corpus /nowhere: not found"),

@@ -127,6 +127,19 @@ def test_silent_connections_are_in_nobodys_way(port: int, monkeypatch: pytest.Mo
         one.close()
 
 
+def test_where_nobody_can_make_room_the_answer_is_503(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
+    upload = b"POST /api/pdf HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n"
+    busy = [connect(port, upload) for _ in range(2)]
+    time.sleep(0.2)  # until their handlers wait for the rest
+    head, _, body = rest(connect(port, GET)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 5" in head
+    assert json.loads(body) == {"error": "too many connections. Try again in a few seconds"}
+    for one in busy:
+        one.close()
+
+
 def test_a_body_that_is_not_one_is_one_error(port: int, capfd: pytest.CaptureFixture[str]) -> None:
     connection = connect(port, b"POST /api/pdf HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
     time.sleep(0.1)  # its handler is waiting for the body
