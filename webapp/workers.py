@@ -142,15 +142,17 @@ class RepairWorkers:
             process = _ModelProcess(self.methods, self.seconds)
         except OSError:
             return False
+        was_loaded = False
         try:
             process.wait_until_loaded(self._closing)
+            was_loaded = True
             with self._changing:
                 self._loaded.add(process)
             self._repair_with(process)
         except _Ended:
             pass
         finally:
-            was_loaded = self._remove(process)
+            self._remove(process)
         return was_loaded
 
     def _repair_with(self, process: _ModelProcess) -> None:
@@ -167,18 +169,17 @@ class RepairWorkers:
             except (BadRequest, RepairFailed) as error:
                 job.answer.set_exception(error)
             except (TooSlow, _Ended) as error:
+                self._remove(process)  # first, so that nobody who hears of it is told that it is ready
                 job.answer.set_exception(error if isinstance(error, TooSlow) else Loading())
                 raise _Ended from None
 
-    def _remove(self, process: _ModelProcess) -> bool:
-        """Whether it had loaded. Where it was the last one, those who wait are told to come back."""
+    def _remove(self, process: _ModelProcess) -> None:
+        """Ends a process. Where it was the last one, those who wait are told to come back."""
         process.close()
         with self._changing:
-            was_loaded = process in self._loaded
             self._loaded.discard(process)
             if not self._loaded:
                 self._send_all_away()
-        return was_loaded
 
     def _send_all_away(self) -> None:
         while True:

@@ -67,11 +67,13 @@ def test_while_the_model_loads_it_says_so() -> None:
 
 
 def test_the_first_request_finds_everything_compiled() -> None:
+    text, seconds = "Thealgo rithm isfast, and so on.\n" * 100, []
     with loaded("fast") as repairs, served(repairs) as client:
-        began = time.monotonic()
-        assert repair(client, "Thealgo rithm isfast.") == (200, "The algorithm is fast.")
-        assert repair(client, "Thealgo rithm isfast, and so on.\n" * 100)[0] == 200
-        assert time.monotonic() - began < 1
+        for _ in range(3):
+            began = time.monotonic()
+            assert repair(client, text) == (200, "The algorithm is fast, and so on.\n" * 100)
+            seconds.append(time.monotonic() - began)
+    assert seconds[0] < 5 * min(seconds) + 0.3
 
 
 def test_a_regular_expression_that_never_ends_costs_its_process_only() -> None:
