@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from respace.storage.errors import BadOption
 from respace.storage.installing import install_hint
 
@@ -25,3 +27,9 @@ def missing(package: str, wanted_by: str) -> BadOption:
         wanted_by: the command or option that needs it, for the message.
     """
     return BadOption(f"{wanted_by} needs the package {package}. Run: {install_hint(EXTRAS[package])}")
+
+
+def require(package: str, wanted_by: str) -> None:
+    """Raises what `missing` says unless the package is installed; it is not imported."""
+    if find_spec(package) is None:
+        raise missing(package, wanted_by)
