@@ -60,7 +60,7 @@ class ReaderTrainer:
         if batch.last_of_block:
             self.block = batch.block + 1
         rate *= self.config.learning_rate * min(1.0, self.step / self.config.warmup_steps)
-        gradients, gain, practice = self._gradients(_tensors(batch), batch.logits, batch.true, batch.practice)
+        gradients, gain, practice = self._gradients(tensors_of(batch), batch.logits, batch.true, batch.practice)
         self.practice_loss = 0.98 * self.practice_loss + 0.02 * float(practice)
         self._update(gradients, tf.constant(self.step, tf.float32), tf.constant(rate, tf.float32))
         return gain
@@ -106,7 +106,7 @@ class ReaderTrainer:
 
     def corrections(self, batch: ReaderBatch) -> NDArray[np.float32]:
         """Of the averaged weights."""
-        found: NDArray[np.float32] = self._averaged_corrections(_tensors(batch)).numpy()
+        found: NDArray[np.float32] = self._averaged_corrections(tensors_of(batch)).numpy()
         return found
 
     def measure(self, batches: Iterable[ReaderBatch]) -> dict[str, float]:
@@ -157,7 +157,7 @@ class ReaderTrainer:
             self.history = json.loads(str(saved["history"]))
 
 
-def _tensors(batch: ReaderBatch) -> dict[str, Any]:
+def tensors_of(batch: ReaderBatch) -> dict[str, Any]:
     return {name: tf.constant(getattr(batch, name)) for name in _INPUTS}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from transforms.repair.reopened import reopened
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string())], metadata={"huggingface": '{"info": {}}'})
 
 
-def write(path: Path, texts: list[str | None], is_file: bool = False, rows: int = 2) -> None:
+def write(path: Path, texts: Sequence[str | None], is_file: bool = False, rows: int = 2) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     table = pa.table({"id": list(range(len(texts))), "text": pa.array(texts, pa.string())}, schema=SCHEMA)
     with (pa.ipc.new_file if is_file else pa.ipc.new_stream)(path, SCHEMA) as writer:

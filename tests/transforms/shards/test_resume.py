@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,4 +201,5 @@ def test_another_review_is_another_input(night: Night, was: str | None, wanted: 
     assert manifest is not None
     review = {REVIEW: was} if was else {}
     write_manifest(night.output, replace(manifest, fingerprint={**manifest.fingerprint, **review}))
-    assert night.plan(**({REVIEW: wanted} if wanted else {})) == reason
+    settings: dict[str, Any] = {REVIEW: wanted} if wanted else {}
+    assert night.plan(**settings) == reason
