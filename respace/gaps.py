@@ -35,11 +35,19 @@ _IS_LINE_BREAK = np.array([chr(code) in _LINE_BREAKS for code in range(_LAST_SPA
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One gap whose bit changes. ``confidence`` is the model's probability of the new bit."""
+    """One gap whose bit changes.
+
+    Attributes:
+        gap: before which character.
+        kind: of the change.
+        confidence: the model's probability of the new bit.
+        doubt: what spoke against any edit there, so that more evidence was asked for; empty elsewhere.
+    """
 
     gap: int
     kind: Literal["insertion", "deletion"]
     confidence: float = 1.0
+    doubt: str = ""
 
 
 def code_points(text: str) -> Codes:

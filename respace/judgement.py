@@ -3,7 +3,7 @@ all their spaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,7 +39,7 @@ class LineJudge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A stretch of gaps, ``start`` to ``stop``, that were not touched, or not without overwhelming evidence."""
+    """A stretch of gaps, ``start`` to ``stop``, that stayed as they were, and why: edits lie between such stretches."""
 
     reason: str
     start: int
@@ -91,9 +91,17 @@ class Judgement:
         reasons = np.where(kinds > 0, kinds, np.where(caution > 0, np.uint8(_NOT_PROSE), np.uint8(0)))
         return cls(np.where(kinds > 0, np.float32(np.inf), caution), lost, reasons)
 
-    def left_alone(self) -> list[LeftAlone]:
-        """The stretches that were left alone, in order."""
-        return list(_stretches(self.reasons))
+    def left_alone(self, edited: Sequence[int] = ()) -> list[LeftAlone]:
+        """The stretches that were left alone, in order: none of these gaps is in one."""
+        if not len(edited):
+            return list(_stretches(self.reasons))
+        reasons = self.reasons.copy()
+        reasons[edited] = 0
+        return list(_stretches(reasons))
+
+    def doubt(self, gap: int) -> str:
+        """What stood against an edit, though it was made."""
+        return REASONS[int(self.reasons[gap])]
 
 
 def within(stretches: Iterable[LeftAlone], first: int, last: int, offset: int) -> Iterator[LeftAlone]:

@@ -87,6 +87,11 @@ class Repairer:
         method = load_method(model, insertion_penalty, deletion_penalty)
         return cls(method, join_hyphenated, all_text, load_line_judge())
 
+    def __repr__(self) -> str:
+        """What decides (name, settings and sha256 of the model, penalties), and what was asked for beside it."""
+        asked = [name for name in ("join_hyphenated", "all_text") if getattr(self, name)]
+        return f"<{', '.join([f'Repairer {self.method.identity}', *asked])}>"
+
     @overload
     def repair(self, text: str) -> str: ...
     @overload
@@ -169,13 +174,18 @@ class _Plan:
 
     def finish(self) -> Repair:
         edits = [
-            Edit(int(gap), "insertion" if self.after[gap] else "deletion", float(confidence))
+            Edit(
+                int(gap),
+                "insertion" if self.after[gap] else "deletion",
+                float(confidence),
+                self.judgement.doubt(int(gap)),
+            )
             for changed, confidences in self.confidence
             for gap, confidence in zip(changed, confidences, strict=True)
         ]
         repaired = gaps.apply(self.text, self.after)
         check_characters(self.characters, self.after, repaired)
-        return Repair(repaired, edits, self.judgement.left_alone())
+        return Repair(repaired, edits, self.judgement.left_alone([edit.gap for edit in edits]))
 
 
 def is_evident(confidence: NDArray[np.float32], caution: NDArray[np.float32]) -> Bits:
