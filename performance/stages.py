@@ -17,7 +17,7 @@ from respace import Repairer
 
 # What is timed, by the name of the stage: functions that the work calls, none of which calls another.
 STAGES = {
-    "reading characters and spaces": ["respace.gaps.code_points", "respace.gaps.line_break_gaps"],
+    "reading characters and spaces": ["respace.laid_texts.LaidTexts.of"],
     "guards and judgement of lines": ["respace.judgement.Judgement.of"],
     "dictionary": ["models.fast.dictionary.Dictionary.evidence"],
     "table rows": ["models.fast.features.Features.__call__"],

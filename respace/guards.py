@@ -13,9 +13,8 @@ of a stretch alone (a look behind), gives back nothing of what it has read (poss
 of characters, or steps over what it found to be nothing (a group named ``skipped``). A test measures all of them.
 
 >>> text = "see&quot;http://www.example.com/a&quot; and"
->>> characters, bits = gaps.split(text)
->>> kinds = guarded_kinds(text, gaps.code_points(characters), bits)
->>> "".join("-" if kind else character for character, kind in zip(characters, kinds))
+>>> kinds = guarded_kinds(LaidTexts.of([text]))
+>>> "".join("-" if kind else character for character, kind in zip(text.replace(" ", ""), kinds))
 'see&-----h-----------------------------and'
 """
 
@@ -31,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from respace import gaps
 from respace.gaps import Bits, Codes
+from respace.laid_texts import LaidTexts
 from respace.loops import compiled
 
 # Endings of host names that are no English word ("end.In 1990" lost a space, "example.in" did not).
@@ -328,68 +327,66 @@ _GREEK_WORD = 4
 _SERIES = 4
 
 
-def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = None) -> NDArray[np.uint8]:
-    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free.
+def guarded_kinds(laid: LaidTexts, lost: Bits | None = None) -> NDArray[np.uint8]:
+    """For each gap of texts the number of its kind in `KINDS`, 0 where it is free.
 
     Args:
-        text: the text.
-        characters: its characters.
-        bits: its gap bits.
+        laid: the texts.
         lost: gaps of lines that lost their spaces.
     """
-    kinds = np.zeros(len(bits), dtype=np.uint8)
-    if len(bits) < 2:
+    kinds = np.zeros(len(laid.bits), dtype=np.uint8)
+    if len(kinds) < 2:
         return kinds
-    spans = _Spans(gaps.code_points(text), kinds)
-    _guard_patterns(text, spans)
-    _guard_words(text, spans)
-    _guard_layout(text, spans, kinds)
-    _guard_series(characters, bits, _NUMBER[SERIES], kinds)
-    if int(characters.max()) >= _FIRST_UNUSUAL:
-        _guard_neighbours(characters, bits, kinds)
+    spans = _Spans(laid.positions, kinds)
+    _guard_patterns(laid, spans)
+    _guard_words(laid, spans)
+    _guard_layout(laid, kinds)
+    _guard_series(laid.characters, laid.bits, _NUMBER[SERIES], kinds)
+    if int(laid.characters.max()) >= _FIRST_UNUSUAL:
+        _guard_neighbours(laid, kinds)
     if lost is not None and lost.any():
         kinds[lost & ~_IN_LOST_LINES[kinds]] = 0
-    kinds[0] = 0
+    kinds[laid.not_empty[:-1]] = 0
     return kinds
 
 
 class _Spans:
-    """Marks the gaps inside stretches of a text."""
+    """Marks the gaps inside stretches of a text, of which it is known where its characters stand."""
 
-    def __init__(self, codes: Codes, kinds: NDArray[np.uint8]):
-        self.codes = codes
-        self._kinds = kinds
-
-    @cached_property
-    def positions(self) -> NDArray[np.intp]:
-        return np.flatnonzero(~gaps.is_space(self.codes))
+    def __init__(self, positions: NDArray[np.intp], kinds: NDArray[np.uint8]):
+        self._positions, self._kinds = positions, kinds
 
     def guard(self, start: int, stop: int, name: str) -> None:
         # Gaps strictly inside: from before the second character to before the last one.
-        first, last = self.positions.searchsorted(start), self.positions.searchsorted(stop - 1)
+        first, last = self._positions.searchsorted(start), self._positions.searchsorted(stop - 1)
         inside = self._kinds[first + 1 : last + 1]
         inside[inside == 0] = _NUMBER[name]
 
 
-def _guard_patterns(text: str, spans: _Spans) -> None:
-    characters = set(text)
+def _guard_patterns(laid: LaidTexts, spans: _Spans) -> None:
+    characters = set(laid.joined)
+    # A trigger must be in the same text.
+    characters_of = lru_cache(maxsize=None)(lambda number: set(laid.texts[number]))
     for kind in _OVER_SPACES:
-        if kind.may_match(text, characters):
-            for start, stop in kind.find(text):
-                spans.guard(start, stop, kind.name)
+        if kind.may_match(laid.joined, characters):
+            for start, stop in kind.find(laid.joined):
+                number = laid.text_at(start)
+                if len(laid.texts) == 1 or kind.may_match(laid.texts[number], characters_of(number)):
+                    spans.guard(start, stop, kind.name)
 
 
-def _guard_words(text: str, spans: _Spans) -> None:
+def _guard_words(laid: LaidTexts, spans: _Spans) -> None:
     """Tries the patterns within words, and words with humps, on all odd words."""
-    humped: list[tuple[int, int]] = []
-    for start, stop in _odd_words(spans.codes):
-        word = text[start:stop]
+    humped: dict[int, list[tuple[int, int]]] = {}
+    for start, stop in _odd_words(laid):
+        word = laid.joined[start:stop]
         for first, last, name in _found_before(word) if len(word) <= _SHORT_WORD else _found_in(word):
             if name == HUMPS:
-                humped.append((start + first, start + last))
+                humped.setdefault(laid.text_at(start), []).append((start + first, start + last))
             else:
                 spans.guard(start + first, start + last, name)
-    _guard_humps(text, spans, humped)
+    for found in humped.values():
+        _guard_humps(laid.joined, spans, found)
 
 
 def _found_in(word: str) -> list[tuple[int, int, str]]:
@@ -404,13 +401,15 @@ def _found_in(word: str) -> list[tuple[int, int, str]]:
 _found_before = lru_cache(maxsize=1 << 14)(_found_in)
 
 
-def _odd_words(codes: Codes) -> list[list[int]]:
+def _odd_words(laid: LaidTexts) -> list[list[int]]:
     """Words, between spaces, with a sign, a digit or a capital in their middle that plain words do not have there.
 
     In running text a few in a hundred: patterns need not be tried on the others.
     """
-    edges = np.empty((len(codes) // 2 + 1, 2), dtype=np.int64)
-    found: list[list[int]] = edges[: _find_odd_words(codes, gaps.is_space(codes), _CHARACTER_KINDS, edges)].tolist()
+    spaces = np.ones(len(laid.codes), dtype=bool)
+    spaces[laid.positions] = False
+    edges = np.empty((len(spaces) // 2 + 1, 2), dtype=np.int64)
+    found: list[list[int]] = edges[: _find_odd_words(laid.codes, spaces, _CHARACTER_KINDS, edges)].tolist()
     return found
 
 
@@ -464,13 +463,20 @@ def _is_name(text: str, start: int, stop: int) -> bool:
     return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
 
 
-def _guard_layout(text: str, spans: _Spans, kinds: NDArray[np.uint8]) -> None:
-    if "\t" not in text and " " * _WIDE_SPACE not in text:
+def _guard_layout(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:
+    if not _has_layout(laid.joined):
         return
-    tabs = np.cumsum(spans.codes == ord("\t"))
+    tabs = np.cumsum(laid.codes == ord("\t"))[laid.positions]
     wide = np.zeros(len(kinds), dtype=bool)
-    wide[1:] = (np.diff(spans.positions) > _WIDE_SPACE) | (tabs[spans.positions[1:]] > tabs[spans.positions[:-1]])
+    wide[1:] = (np.diff(laid.positions) > _WIDE_SPACE) | (tabs[1:] > tabs[:-1])
+    for number, text in enumerate(laid.texts):
+        if not _has_layout(text):
+            wide[laid.starts[number] : laid.starts[number + 1]] = False
     kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
+
+
+def _has_layout(text: str) -> bool:
+    return "\t" in text or " " * _WIDE_SPACE in text
 
 
 @compiled
@@ -488,14 +494,15 @@ def _guard_series(characters: Any, bits: Any, number: int, kinds: Any) -> None:
         steps = 0
 
 
-def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+def _guard_neighbours(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:
+    characters, bits = laid.characters, laid.bits
     invisible = _within(characters, _INVISIBLE + _HIGH_INVISIBLE)
     marks = _within(characters, _MARKS)
     pictures = _within(characters, _PICTURES)
     # A mark that was torn from its letter may be put back, never torn off.
     joining = (marks & ~bits) | invisible
     joining[1:] |= invisible[:-1] | (pictures[1:] & pictures[:-1])
-    script = _within(characters, _SCRIPTS) | _greek_words(characters, bits)
+    script = _within(characters, _SCRIPTS) | _greek_words(laid)
     script[1:] |= script[:-1].copy()
     unreadable = _within(characters, _UNREADABLE)
     unreadable[1:] |= unreadable[:-1].copy()
@@ -504,12 +511,14 @@ def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -
     kinds[joining & (kinds == 0)] = _NUMBER[JOINING]
 
 
-def _greek_words(characters: Codes, bits: Bits) -> Bits:
-    greek = _within(characters, _GREEK)
+def _greek_words(laid: LaidTexts) -> Bits:
+    greek = _within(laid.characters, _GREEK)
     if not greek.any():
         return greek
+    begins = laid.bits.copy()
+    begins[laid.not_empty[:-1]] = True
     first = greek.copy()
-    first[1:] &= ~greek[:-1] | bits[1:]
+    first[1:] &= ~greek[:-1] | begins[1:]
     word = np.cumsum(first)
     lengths = np.bincount(word, greek)
     return greek & (lengths[word] >= _GREEK_WORD)

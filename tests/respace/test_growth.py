@@ -11,8 +11,9 @@ import pytest
 
 from models.lines import load_line_judge
 from models.methods import load_method
-from respace import Repairer, gaps, guards
+from respace import Repairer, guards
 from respace.judgement import Judgement
+from respace.laid_texts import LaidTexts
 from tests.respace.growth import grows, repeated, search_repeated, slow_text
 from tests.respace.test_guards import EXAMPLES, marked_gaps
 
@@ -107,9 +108,7 @@ def test_judging_takes_time_in_proportion(name: str) -> None:
     judge = load_line_judge()
 
     def work(size: int) -> None:
-        text = HOSTILE[name](size)
-        characters, bits = gaps.split(text)
-        Judgement.of(text, gaps.code_points(characters), bits, gaps.line_break_gaps(text), judge)
+        Judgement.of(LaidTexts.of([HOSTILE[name](size)]), judge)
 
     assert not grows(work)
 

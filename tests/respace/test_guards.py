@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from respace import gaps, guards
 from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, SERIES, UNREADABLE, WIDE
+from respace.laid_texts import LaidTexts
 
 # For each kind: the text, with what must stay between ‹ and ›.
 EXAMPLES = {
@@ -70,8 +71,8 @@ EXAMPLES = {
 
 
 def kinds_of(text: str) -> tuple[str, list[str]]:
-    characters, bits = gaps.split(text)
-    kinds = guards.guarded_kinds(text, gaps.code_points(characters), bits)
+    characters, _ = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]))
     return characters, [KINDS[kind] for kind in kinds]
 
 
@@ -192,16 +193,15 @@ def test_a_word_glued_to_an_address_can_be_cut_off() -> None:
 
 def test_where_spaces_were_lost_only_what_has_an_end_is_guarded() -> None:
     text = "Thenumbersof1996and1997&amp;moreofthem"
-    characters, bits = gaps.split(text)
-    codes = gaps.code_points(characters)
-    kinds = guards.guarded_kinds(text, codes, bits, np.ones_like(bits))
+    _, bits = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]), np.ones_like(bits))
     assert {KINDS[kind] for kind in kinds if kind} == {"entity"}
 
 
 @given(st.text(alphabet=st.sampled_from("aB1 \t\n.,;:/\\_@#&<>{}[]()-=`'\"é\u0301\u200dЖ中α😀"), max_size=60))
 def test_any_text_has_one_kind_for_each_gap(text: str) -> None:
-    characters, bits = gaps.split(text)
-    kinds = guards.guarded_kinds(text, gaps.code_points(characters), bits)
+    _, bits = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]))
     assert len(kinds) == len(bits)
     assert not len(kinds) or (kinds[0] == 0 and int(kinds.max()) < len(KINDS))
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from respace import Repairer, gaps, repairer
-from respace.gaps import Bits, Codes
 from respace.judgement import LeftAlone, LineVerdicts
+from respace.laid_texts import LaidTexts
 from respace.method import Decision, GivenSequence
 
 
@@ -57,8 +57,8 @@ def test_line_breaks_after_hyphens_are_read_as_joined() -> None:
 class SecondLine:
     """Says of the second line that it lost its spaces, and of the third that it is no prose."""
 
-    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
-        line = np.cumsum(line_breaks)
+    def __call__(self, laid: LaidTexts) -> LineVerdicts:
+        line = np.cumsum(laid.line_breaks)
         return LineVerdicts(np.where(line == 2, 2.0, 0.0).astype(np.float32), line == 1)
 
 
@@ -77,9 +77,9 @@ def test_what_was_edited_was_not_left_alone() -> None:
     class Doubtful:
         """Asks for some evidence everywhere, and for more of it in the last word."""
 
-        def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
-            caution = np.where(np.arange(len(bits)) < 6, 0.5, 2.0).astype(np.float32)
-            return LineVerdicts(caution, np.zeros_like(bits))
+        def __call__(self, laid: LaidTexts) -> LineVerdicts:
+            caution = np.where(np.arange(len(laid.bits)) < 6, 0.5, 2.0).astype(np.float32)
+            return LineVerdicts(caution, np.zeros_like(laid.bits))
 
     repair = Repairer(SpaceBeforeCapitals(), judge=Doubtful()).repair_with_edits("aB c dEf gH")
     assert repair.text == "a Bcd Ef gH"
