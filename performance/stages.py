@@ -24,7 +24,7 @@ STAGES = {
     "surroundings": ["models.fast.inputs.surroundings"],
     "network": ["models.fast.processor.ProcessorNetwork.__call__"],
     "language model": ["models.fast.model.joint_logits"],
-    "decision": ["models.fast.method.judged_logits", "models.fast.method.decided_bits"],
+    "decision": ["models.fast.method._Laid.judged", "models.fast.method._Laid.decided"],
     "writing and checking": ["respace.gaps.apply", "respace.repairer.check_characters"],
 }
 OTHER = "everything else"

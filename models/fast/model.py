@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.inputs import LOOKS_AHEAD, Inputs, inputs_of, quotes_told_apart
-from models.fast.joint import LONGEST_STRETCH, JointWeights, far_from_spaces, joint_logits
+from models.fast.joint import LONGEST_STRETCH, UNSPACED, JointWeights, far_from_spaces, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.processor import ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
@@ -131,7 +131,7 @@ class FastModel:
                 layout.laid([_line_starts(one) for one in sequences], np.bool_),
             ),
             layout.laid(logits, np.float32),
-            layout.laid([far_from_spaces(one.bits) for one in sequences], np.bool_),
+            layout.laid(_far_from_spaces(sequences), np.bool_),
         )
         return layout.taken_up(together)
 
@@ -179,9 +179,20 @@ class Layout:
             out[start : start + len(array)] = array
         return out
 
-    def taken_up(self, laid: NDArray[np.float32]) -> Logits:
+    @property
+    def stretches(self) -> list[slice]:
+        """Where the sequences lie."""
+        return [slice(start, start + length) for start, length in zip(self._starts, self._lengths, strict=True)]
+
+    def taken_up(self, laid: NDArray[Any]) -> list[NDArray[Any]]:
         """The sequences' parts of an array that was laid so."""
-        return [laid[start : start + length] for start, length in zip(self._starts, self._lengths, strict=True)]
+        return [laid[stretch] for stretch in self.stretches]
+
+
+def _far_from_spaces(sequences: Sequence[GivenSequence]) -> list[NDArray[np.bool_]]:
+    """`far_from_spaces` of each sequence: so far apart, none reaches another one."""
+    layout = Layout(sequences, apart=UNSPACED)
+    return layout.taken_up(far_from_spaces(layout.laid([one.bits for one in sequences], np.bool_)))
 
 
 def _without_first(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
