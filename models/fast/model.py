@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.inputs import LOOKS_AHEAD, Inputs, inputs_of, quotes_told_apart
-from models.fast.joint import LONGEST_STRETCH, JointWeights, far_from_spaces, joint_logits
+from models.fast.joint import LONGEST_STRETCH, UNSPACED, JointWeights, far_from_spaces, joint_logits
 from models.fast.language_model import LanguageModel
 from models.fast.processor import LastLayer, ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
@@ -147,7 +147,7 @@ class FastModel:
                 layout.laid([_line_starts(one) for one in sequences], np.bool_),
             ),
             logits,
-            layout.laid([far_from_spaces(one.bits) for one in sequences], np.bool_),
+            layout.laid(_far_from_spaces(sequences), np.bool_),
         )
 
     def _in_groups(self, work: Callable[[list[GivenSequence]], Logits], sequences: Sequence[GivenSequence]) -> Logits:
@@ -168,7 +168,7 @@ class FastModel:
         if self.language_model is not None:
             logits = self._rescored(layout, group, network_logits)
         if self.reader is not None:
-            logits = self.reader.read(inputs, layout.spans, network_logits, logits, last_layer)
+            logits = self.reader.read(inputs, layout.stretches, network_logits, logits, last_layer)
         return layout.taken_up(logits)
 
     def _group_logits(self, group: list[GivenSequence]) -> Logits:
@@ -195,11 +195,6 @@ class Layout:
         rooms = [-(-(length + apart) // aligned) * aligned for length in self._lengths]
         *self.starts, self._size = np.cumsum([0, *rooms]).tolist()
 
-    @property
-    def spans(self) -> list[tuple[int, int]]:
-        """Where each sequence begins and ends."""
-        return [(start, start + length) for start, length in zip(self.starts, self._lengths, strict=True)]
-
     def laid(self, arrays: Sequence[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:
         """Arrays of the sequences' lengths, with 0 in between."""
         out = np.zeros(self._size, dtype=kind)
@@ -207,9 +202,20 @@ class Layout:
             out[start : start + len(array)] = array
         return out
 
-    def taken_up(self, laid: NDArray[np.float32]) -> Logits:
+    @property
+    def stretches(self) -> list[slice]:
+        """Where the sequences lie."""
+        return [slice(start, start + length) for start, length in zip(self.starts, self._lengths, strict=True)]
+
+    def taken_up(self, laid: NDArray[Any]) -> list[NDArray[Any]]:
         """The sequences' parts of an array that was laid so."""
-        return [laid[start : start + length] for start, length in zip(self.starts, self._lengths, strict=True)]
+        return [laid[stretch] for stretch in self.stretches]
+
+
+def _far_from_spaces(sequences: Sequence[GivenSequence]) -> list[NDArray[np.bool_]]:
+    """`far_from_spaces` of each sequence: so far apart, none reaches another one."""
+    layout = Layout(sequences, apart=UNSPACED)
+    return layout.taken_up(far_from_spaces(layout.laid([one.bits for one in sequences], np.bool_)))
 
 
 def _without_first(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ def passages_around(
     inputs: Inputs,
     network_logits: NDArray[np.float32],
     logits: NDArray[np.float32],
-    texts: Sequence[tuple[int, int]],
+    texts: Sequence[slice],
     uncertain: Bits,
     context: int = CONTEXT,
     longest: int = LONGEST,
@@ -26,14 +26,14 @@ def passages_around(
     Args:
         inputs: of FAST.
         network_logits, logits: before and after rescoring.
-        texts: where each begins and ends.
+        texts: where each lies.
         uncertain: the gaps to decide.
         context, longest: see `spans_around`.
     """
     spans, gaps = [], []
-    for start, stop in texts:
-        asked = np.flatnonzero(uncertain[start:stop])
-        reading = logits[start:stop] > 0
+    for text in texts:
+        start, asked = text.start, np.flatnonzero(uncertain[text])
+        reading = logits[text] > 0
         for span in spans_around(asked, reading, context, longest):
             spans.append((start + span.start, start + span.stop))
             inside = asked[(asked >= span.first) & (asked <= span.last)]

@@ -153,7 +153,7 @@ class Reader:
     def read(
         self,
         inputs: Inputs,
-        texts: Sequence[tuple[int, int]],
+        texts: Sequence[slice],
         network_logits: Floats,
         logits: Floats,
         last_layer: Callable[[NDArray[np.int64]], Floats],
@@ -162,12 +162,12 @@ class Reader:
 
         Args:
             inputs: of FAST.
-            texts: where each begins and ends.
+            texts: where each lies.
             network_logits, logits: before and after rescoring.
             last_layer: FAST's, at some places.
         """
         filled = inputs.characters > 0
-        filled[[start for start, _ in texts]] = False
+        filled[[text.start for text in texts if text.stop > text.start]] = False
         uncertain = uncertain_gaps(self.doubt, inputs.bits, logits, filled)
         if not uncertain.any():
             return logits

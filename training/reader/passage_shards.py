@@ -128,7 +128,7 @@ def find_passages(model: FastModel, noisy: Corrupted, salt: int | None, random: 
         )
         uncertain = (np.abs(logits) < UNCERTAIN) & (characters > 0)
         uncertain[layout.starts] = False
-        texts = [(start, start + len(one.bits)) for start, one in zip(layout.starts, rows, strict=True)]
+        texts = layout.stretches
         parts = []
         # Texts of a few go together, each group with a reach of its own.
         for at in range(0, len(texts), 16):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def repair_in_segments(
             pieces.append(repaired[keep_start : len(repaired) - (len(read) - keep_stop)])
         else:
             pieces.append(read[keep_start:keep_stop])
-        edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
+        edits.extend(replace(edit, gap=edit.gap - int(first) + gap_offset) for edit in own)
         join_stretches(left_alone, within(repair.left_alone, int(first), int(last), gap_offset))
         gap_offset += int(last - first)
         done(read[keep_start:keep_stop])

@@ -104,7 +104,7 @@ class RepairWork:
     rejected: Mapping[str, Rejected] = field(default_factory=dict)
     document_seconds: float = 0.0
 
-    rules: ClassVar[int] = 7
+    rules: ClassVar[int] = 8
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
         part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
