@@ -250,13 +250,14 @@ PATTERNS = (
 _IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
 _OVER_SPACES = tuple(kind for kind in PATTERNS if not kind.in_words)
 HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
-UNREADABLE = "unreadable character"
+UNREADABLE, UNBROKEN = "unreadable character", "unbroken run"
 NEIGHBOURS = {
     SERIES: "letters of the alphabet, one after the other",
     HUMPS: "names of programs and products are written in one word",
     JOINING: "accents, emoji and flags are put together from several characters",
     SCRIPT: "the models know Latin letters alone",
     UNREADABLE: "what stood there is not known, nor whether it was a letter",
+    UNBROKEN: "thousands of characters without a space that are no words: data, not text",
     WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
 }
 REASONS = {**{kind.name: kind.reason for kind in PATTERNS}, **NEIGHBOURS}
@@ -325,6 +326,8 @@ _FIRST_UNUSUAL = 0x0300
 _GREEK_WORD = 4
 # So many steps from a letter to the next one are a series.
 _SERIES = 4
+# More characters without a space are text only if the line is known to have lost its spaces: a page has about as many.
+LONGEST_RUN = 2000
 
 
 def guarded_kinds(laid: LaidTexts, lost: Bits | None = None) -> NDArray[np.uint8]:
@@ -344,6 +347,7 @@ def guarded_kinds(laid: LaidTexts, lost: Bits | None = None) -> NDArray[np.uint8
     _guard_series(laid.characters, laid.bits, _NUMBER[SERIES], kinds)
     if int(laid.characters.max()) >= _FIRST_UNUSUAL:
         _guard_neighbours(laid, kinds)
+    _guard_unbroken_runs(laid, kinds)
     if lost is not None and lost.any():
         kinds[lost & ~_IN_LOST_LINES[kinds]] = 0
     kinds[laid.not_empty[:-1]] = 0
@@ -461,6 +465,17 @@ def _is_name(text: str, start: int, stop: int) -> bool:
     called = after == "(" and name[0].islower() and not glued
     many = _MANY_HUMPS.match(name) is not None and not glued
     return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
+
+
+def _guard_unbroken_runs(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:
+    if max(map(len, laid.texts)) <= LONGEST_RUN:
+        return
+    begins = laid.bits.copy()
+    begins[laid.not_empty[:-1]] = True
+    edges = np.append(np.flatnonzero(begins), len(begins))
+    for at in np.flatnonzero(np.diff(edges) > LONGEST_RUN).tolist():
+        inside = kinds[edges[at] + 1 : edges[at + 1]]
+        inside[inside == 0] = _NUMBER[UNBROKEN]
 
 
 def _guard_layout(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:

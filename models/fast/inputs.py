@@ -31,12 +31,16 @@ _STRAIGHT_QUOTE, _OPENING_QUOTE, _CLOSING_QUOTE = ord('"'), 0x201C, 0x201D
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Of texts laid one after the other: ``rows`` and ``evidence`` have a second axis."""
+    """Of texts laid one after the other: ``rows`` and ``evidence`` have a second axis.
+
+    ``margin`` is not read by the network: it says how much evidence an edit needs, so how much is worth computing.
+    """
 
     rows: NDArray[np.int32]
     characters: NDArray[np.int32]
     bits: Bits
     evidence: NDArray[np.float32]
+    margin: NDArray[np.float32]
 
 
 def inputs_of(
@@ -48,6 +52,7 @@ def inputs_of(
     line_starts: Bits | None = None,
     true_bits: Bits | None = None,
     salt: int = 0,
+    margin: NDArray[np.float32] | None = None,
 ) -> Inputs:
     """What the network reads of texts.
 
@@ -59,13 +64,16 @@ def inputs_of(
         bits: their given gap bits.
         line_starts: where lines begin, beside the beginnings of texts.
         true_bits, salt: in training, see `Dictionary.evidence`.
+        margin: evidence that an edit of each gap needs beyond the penalties; none where it is not given.
     """
     evidence = dictionary.evidence(characters, bits, true_bits, salt)
     if evidence_kinds > KINDS:
         starts = np.zeros(len(bits), dtype=bool) if line_starts is None else line_starts
         characters = quotes_told_apart(characters, starts)
         evidence = np.concatenate([evidence, surroundings(characters, bits, evidence[:, 0])], axis=1)
-    return Inputs(rows=features(characters, bits), characters=characters, bits=bits, evidence=evidence)
+    if margin is None:
+        margin = np.zeros(len(bits), dtype=np.float32)
+    return Inputs(rows=features(characters, bits), characters=characters, bits=bits, evidence=evidence, margin=margin)
 
 
 def quotes_told_apart(characters: NDArray[np.int32], line_starts: Bits) -> NDArray[np.int32]:

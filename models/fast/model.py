@@ -184,6 +184,7 @@ class FastModel:
             layout.laid([one.characters for one in group], np.int32),
             layout.laid([_without_first(one.bits) for one in group], np.bool_),
             layout.laid([_line_starts(one) for one in group], np.bool_),
+            margin=_margin(layout, group),
         )
 
 
@@ -222,6 +223,15 @@ def _without_first(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
     out = bits.copy()
     out[:1] = False
     return out
+
+
+def _margin(layout: Layout, sequences: Sequence[GivenSequence]) -> NDArray[np.float32] | None:
+    """Evidence that edits need beyond the penalties; None where none of the sequences says so."""
+    if all(one.caution is None for one in sequences):
+        return None
+    return layout.laid(
+        [np.zeros(len(one.bits), np.float32) if one.caution is None else one.caution for one in sequences], np.float32
+    )
 
 
 def _line_starts(sequence: GivenSequence) -> NDArray[np.bool_]:

@@ -143,6 +143,7 @@ class ProcessorNetwork:
     def _read(self, room: _Room, inputs: Inputs, start: int, stop: int) -> None:
         """What stands at each place of a chunk; nothing is computed yet."""
         room.bits = inputs.bits[start:stop]
+        room.margin = inputs.margin[start:stop]
         room.filled = inputs.characters[start:stop] > 0
         room.done = [np.zeros_like(room.filled) for _ in range(len(self.config.dilations) + 1)]
         room.looked_up = room.all_looked_up[: stop - start + room.before]
@@ -160,7 +161,7 @@ class ProcessorNetwork:
             _head(room, room.x[depth, : len(wanted)], wanted, head, logits)
             if number < len(self.certain):
                 keeps, edits = self.certain[number]
-                wanted = loops.still_uncertain(wanted, room.bits, keeps, edits, CERTAIN, logits)
+                wanted = loops.still_uncertain(wanted, room.bits, room.margin, keeps, edits, CERTAIN, logits)
         return logits
 
     def _compute(self, room: _Room, depth: int, wanted: Bits) -> None:
@@ -217,6 +218,7 @@ class _Room:
     Attributes:
         filled: places of characters.
         bits: their given gap bits.
+        margin: evidence, in logits, that an edit needs there.
         looked_up: the table's rows of each place, from ``before`` places before the first on.
         near: what else is known of each place, from `NEAR` places before the first on.
         x: what comes out of each layer, at the places that are ``done``.
@@ -234,6 +236,7 @@ class _Room:
         self.rows = np.empty((places, config.hidden), dtype=np.float32)
         self.hidden = np.empty(places * max(config.dense, config.exit_dense), dtype=np.float32)
         self.filled = self.bits = np.zeros(places, dtype=bool)
+        self.margin = np.zeros(places, dtype=np.float32)
         self.done: list[Bits] = []
         self._chosen = np.empty(places, dtype=np.int64)
 

@@ -157,25 +157,36 @@ def last_layer(hidden: Any, bias: Any, kernel: Any, offset: float, chosen: Any, 
 
 
 @compiled
-def still_uncertain(wanted: Any, bits: Any, keeps: float, edits: float, certain: float, logits: Any) -> Any:
+def still_uncertain(
+    wanted: Any, bits: Any, margin: Any, keeps: float, edits: float, certain: float, logits: Any
+) -> Any:
     """The wanted places whose logits are not final.
 
-    A logit is final if it is at least ``keeps`` for the given bit or ``edits`` against it. Nobody is to doubt it any
-    more, so it then becomes at least ``certain``.
+    A logit is final if it is at least ``keeps`` for the given bit or ``edits`` against it, each shifted by the margin
+    of evidence that an edit needs there: so what is protected is final at once. A final logit is at least ``certain``,
+    for nothing is to doubt it any more.
 
-    >>> logits = np.array([-6.0, -6.0, 6.0, 9.0], dtype=np.float32)
-    >>> still_uncertain(np.ones(4, dtype=bool), np.array([False, True, True, False]), 5.0, 7.0, 8.0, logits).tolist()
+    >>> logits, none = np.array([-6.0, -6.0, 6.0, 9.0], dtype=np.float32), np.zeros(4, dtype=np.float32)
+    >>> wanted, bits = np.ones(4, dtype=bool), np.array([False, True, True, False])
+    >>> still_uncertain(wanted, bits, none, 5.0, 7.0, 8.0, logits).tolist()
     [False, True, False, False]
     >>> logits.tolist()
     [-8.0, -6.0, 8.0, 9.0]
+    >>> still_uncertain(wanted, bits, none + 12, 5.0, 7.0, 8.0, logits).tolist()
+    [False, False, False, True]
+    >>> logits.tolist()
+    [-8.0, 8.0, 8.0, 9.0]
     """
     out = np.zeros_like(wanted)
     for place in range(len(wanted)):
         if not wanted[place]:
             continue
-        value = logits[place]
-        if abs(value) < (keeps if (value > 0) == bits[place] else edits):
+        for_edit = -logits[place] if bits[place] else logits[place]
+        if for_edit <= margin[place] - keeps:
+            for_edit = min(for_edit, -certain)
+        elif for_edit >= margin[place] + edits:
+            for_edit = max(for_edit, certain)
+        else:
             out[place] = True
-        elif abs(value) < certain:
-            logits[place] = certain if value > 0 else -certain
+        logits[place] = -for_edit if bits[place] else for_edit
     return out

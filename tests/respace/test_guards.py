@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from respace import gaps, guards
-from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, SERIES, UNREADABLE, WIDE
+from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, SERIES, UNBROKEN, UNREADABLE, WIDE
 from respace.laid_texts import LaidTexts
 
 # For each kind: the text, with what must stay between ‹ and ›.
@@ -66,6 +66,7 @@ EXAMPLES = {
     JOINING: ["‹👨\u200d👩\u200d👧›", "‹a\u200bb›", "‹e\u0301›", "‹😀😀😀›", "‹🇩🇪›"],
     SCRIPT: ["‹Он и я были›", "‹これは日本語›", "‹ذهب الولد›", "‹είναι› x", "‹a \ud800 b›"],
     UNREADABLE: ["ca‹f\udce9 a›nd", "n‹a\ufffdv›e", "‹a \udc80›", "x‹y \udcff z›z", "o‹f \ufffd›"],
+    UNBROKEN: [f"some data: ‹{'aB' * 1100}› here"],
     WIDE: ["‹2\t1›", "‹a    b›", "‹a   b›", "‹a \t b›c"],
 }
 
