@@ -62,7 +62,7 @@ class NotForModels(Rules):
 
     def __init__(self, insertion_penalty: float | None = None, deletion_penalty: float | None = None):
         super().__init__(insertion_penalty, deletion_penalty)
-        if sys.argv[0] == "-c":  # the process of the model
+        if "pytest" not in sys.modules:  # the process of the model
             self._fail()
 
     def _fail(self) -> None:
