@@ -17,7 +17,7 @@ from respace.repairer import CharactersChanged
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import join_url, read_bytes, remove
 from respace.storage.listing import walk_files
-from respace.storage.lock import Fence
+from respace.storage.lock import Fence, Fenced
 from respace.storage.parallel import do_in_parallel, in_parallel
 from respace.storage.publish import checked_by, publish_bytes
 from transforms.shards.contract import Shard, ShardResult, ShardWork
@@ -48,7 +48,7 @@ class GuardedWork:
 
     Args:
         work: what to do with a shard.
-        fence: whether the run still owns its output, where workers may outlive it; nothing is published if not.
+        fence: whether the run still owns its output: it may have ended or been paused. Nothing is published if not.
     """
 
     work: ShardWork[Any]
@@ -57,9 +57,12 @@ class GuardedWork:
     def __call__(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
         if self.fence is None:
             return self._guarded(shard)
-        self.fence.check()
-        with checked_by(self.fence.check):
-            return self._guarded(shard)
+        try:
+            with checked_by(self.fence.check):
+                self.fence.check()
+                return self._guarded(shard)
+        except Fenced as error:  # without a note: the output is another run's
+            return ShardFailure(shard.name, str(error), fatal=True), 0.0
 
     def _guarded(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
         started = time.monotonic()
