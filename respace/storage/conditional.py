@@ -206,7 +206,7 @@ class _AnyObject:
     def write(self, content: bytes, tag: str | None) -> str:
         self._check(tag)
         try:
-            self._store.pipe_file(self._path, content, mode="create" if tag is None else "overwrite")
+            self._store.pipe_file(self._path, content, **({"mode": "create"} if tag is None else {}))
         except FileExistsError as error:
             raise _changed(self._path) from error
         return _digest(content)

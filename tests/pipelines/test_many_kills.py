@@ -68,6 +68,15 @@ def test_kills(tmp_path: Path, model: str) -> None:
     assert after != before
 
 
+def write_small_corpus(folder: Path) -> None:
+    """A few files of each kind that is written in its own way, with what the rules of tests repair and cannot read."""
+    texts = [f"{row} one ofthe others, a x{' word' * row}" if row % 7 else "why‽" for row in range(30)]
+    write_parquet(folder / "table.parquet", texts, row_group_size=10)
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("".join(f"{number} {text}\n" for text in texts if "‽" not in text))
+    (folder / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
 def libfaketime() -> str | None:
     """The library that sets the clock of a process apart, where it is installed."""
     return next((str(path) for path in sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
@@ -82,7 +91,7 @@ def test_kills_and_pauses_with_clocks_apart(
     clock = libfaketime()
     if clock is None:
         pytest.skip("libfaketime is not installed (on Debian: apt-get install libfaketime)")
-    write_corpus(tmp_path / "in")
+    write_small_corpus(tmp_path / "in")
     servers: dict[str, Any] = {"s3": s3_store, "gs": gcs_store}
     with servers[place](monkeypatch) if place in servers else nullcontext():
         disturbed = f"{place}://corpus/out" if place in servers else str(tmp_path / "disturbed")
