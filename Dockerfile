@@ -18,6 +18,8 @@ COPY webapp webapp
 COPY scripts scripts
 RUN pip install --no-cache-dir '.[baselines,spelling,web]' && useradd --create-home respace
 USER respace
+# Loops are compiled once, for the processor of the machine that builds; another kind of processor compiles again.
+RUN respace < README.md > /dev/null
 ENV TF_CPP_MIN_LOG_LEVEL=3
 EXPOSE 8000
 ENTRYPOINT ["scripts/entrypoint.sh"]

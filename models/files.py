@@ -26,7 +26,7 @@ from respace.storage.publish import publish_bytes
 FORMAT = 1
 CONFIG, WEIGHTS, SUMS = "config.json", "weights.safetensors", "SHA256SUMS"
 # Weights whose names begin like this are written to a file of that name.
-APART = ("language_model",)
+APART = ("language_model", "reader", "word_pieces")
 Weights = dict[str, NDArray[Any]]
 _Content = bytes | mmap.mmap
 

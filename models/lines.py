@@ -20,6 +20,7 @@ from models.words.counts import WordCounts, load_word_counts, word_hashes
 from models.words.cutting import LONGEST_RUN, cut_into_words
 from respace.gaps import Bits, Codes
 from respace.judgement import LineVerdicts
+from respace.laid_texts import LaidTexts
 from respace.loops import compiled
 
 # Long lines are judged piece by piece.
@@ -75,6 +76,11 @@ class _Pieces:
         count = _cut_into_pieces(line_breaks, starts, stops, lines)
         return cls(starts[:count], stops[:count], lines[:count])
 
+    def within(self, some: slice) -> _Pieces:
+        """Those of one text, counted from its beginning."""
+        start, line = self.starts[some][0], self.lines[some][0]
+        return _Pieces(self.starts[some] - start, self.stops[some] - start, self.lines[some] - line)
+
 
 @compiled
 def _cut_into_pieces(line_breaks: Any, starts: Any, stops: Any, lines: Any) -> int:
@@ -103,26 +109,37 @@ class WordsAndLetters:
     def words(self) -> WordCounts:
         return self._load_words()
 
-    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
-        pieces = _Pieces.of(line_breaks)
-        odds, own = self._odds(characters, line_breaks, pieces)
-        odds = odds - _tables(characters, bits, pieces)
+    def __call__(self, laid: LaidTexts) -> LineVerdicts:
+        starts = laid.not_empty
+        breaks = laid.line_breaks.copy()
+        breaks[starts[1:-1]] = True
+        pieces = _Pieces.of(breaks)
+        odds, own = self._odds(laid, breaks, pieces)
+        lost = np.zeros(len(laid.bits), dtype=bool)
+        tables, unspaced = np.empty((2, len(starts) - 1), dtype=bool)
+        _look_at_texts(laid.characters, laid.bits, breaks, starts, tables, unspaced)
+        firsts = pieces.starts.searchsorted(starts)
+        for text in np.flatnonzero(tables | unspaced).tolist():
+            inside, own_pieces = slice(*starts[text : text + 2]), slice(*firsts[text : text + 2])
+            characters, bits, line_breaks = laid.characters[inside], laid.bits[inside], laid.line_breaks[inside]
+            its = pieces.within(own_pieces)
+            if tables[text]:
+                odds[own_pieces] -= _tables(characters, bits, its)
+            if unspaced[text]:
+                lost[inside] = self._lost(characters, bits, line_breaks, its, own[own_pieces])
         caution = np.clip((DOUBTFUL - odds) * EVIDENCE_PER_ODDS, 0, MOST_EVIDENCE).astype(np.float32)
-        return LineVerdicts(
-            np.repeat(caution, pieces.stops - pieces.starts), self._lost(characters, bits, line_breaks, pieces, own)
-        )
+        return LineVerdicts(np.repeat(caution, pieces.stops - pieces.starts), lost)
 
-    def _odds(
-        self, characters: Codes, line_breaks: Bits, pieces: _Pieces
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _odds(self, laid: LaidTexts, breaks: Bits, pieces: _Pieces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log odds of prose for each piece, with and without what stands around it."""
-        if pieces.lines[-1]:
-            lines = np.empty(len(characters) + int(pieces.lines[-1]), dtype=np.uint32)
-            _with_line_breaks(characters, line_breaks, lines)
-            characters = lines
+        starts = laid.not_empty
+        lines = np.empty(len(breaks) + np.count_nonzero(laid.line_breaks), dtype=np.uint32)
+        _with_line_breaks(laid.characters, laid.line_breaks, lines)
+        in_lines = starts + np.append(0, np.cumsum(laid.line_breaks))[starts]
         odds, own = np.empty((2, len(pieces.starts)))
-        sums = self.prose.evidence(characters)
-        _odds_of_pieces(sums, pieces.starts, pieces.stops, pieces.lines, self.prose.bias, odds, own)
+        sums = self.prose.evidence(lines, in_lines)
+        first_sums = in_lines + np.arange(len(starts))
+        _odds_of_pieces(sums, first_sums, pieces.starts, pieces.stops, pieces.lines, self.prose.bias, odds, own)
         return odds, own
 
     def _lost(
@@ -202,12 +219,18 @@ def _with_line_breaks(characters: Any, line_breaks: Any, out: Any) -> None:
 
 
 @compiled
-def _odds_of_pieces(sums: Any, starts: Any, stops: Any, lines: Any, bias: float, odds: Any, own: Any) -> None:
-    """With and without what stands around a piece; in the sums, every line but the first has a break before it."""
+def _odds_of_pieces(
+    sums: Any, first_sums: Any, starts: Any, stops: Any, lines: Any, bias: float, odds: Any, own: Any
+) -> None:
+    """With and without what stands around a piece in its text; in the sums, every line but the first has one more place
+    before it: a break, or the beginning of another text."""
+    text = 0
     for piece in range(len(starts)):
         start, stop = starts[piece] + lines[piece], stops[piece] + lines[piece]
+        while first_sums[text + 1] <= start:
+            text += 1
         evidence, length = sums[stop] - sums[start], stop - start
-        first, last = max(start - AROUND, 0), min(stop + AROUND, len(sums) - 1)
+        first, last = max(start - AROUND, first_sums[text]), min(stop + AROUND, first_sums[text + 1] - 1)
         around = sums[last] - sums[first] - evidence
         own[piece] = odds_of_prose(bias, evidence, float(length))
         together = odds_of_prose(
@@ -233,6 +256,20 @@ def _lines_without_spaces(bits: Any, line_breaks: Any, starts: Any, stops: Any, 
 
 
 @compiled
+def _look_at_texts(characters: Any, bits: Any, breaks: Any, starts: Any, tables: Any, unspaced: Any) -> None:
+    """Which texts may be tables, or have a line that is longer than a word and has no space: few."""
+    for text in range(len(starts) - 1):
+        start, stop = starts[text], starts[text + 1]
+        tables[text] = not _no_table(characters[start:stop], bits[start:stop])
+        unspaced[text] = False
+        begin = start
+        for at in range(start + 1, stop + 1):
+            if at == stop or bits[at]:
+                unspaced[text] |= at - begin > LONGEST_WORD
+                begin = at
+
+
+@compiled
 def _no_table(characters: Any, bits: Any) -> bool:
     """Whether there are few digits, and hardly a separator without a space behind it: so it is in most texts."""
     digits, tight = 0, 0
@@ -247,8 +284,6 @@ def _no_table(characters: Any, bits: Any) -> bool:
 
 def _tables(characters: Codes, bits: Bits, pieces: _Pieces) -> NDArray[np.float64]:
     """How much less a piece is prose because it is mostly numbers, or because its commas have no space behind them."""
-    if _no_table(characters, bits):
-        return np.zeros(len(pieces.starts))
     low = np.minimum(characters, 127)
     digits = (low >= ord("0")) & (low <= ord("9"))
     separators = _SEPARATORS[low]

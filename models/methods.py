@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from models.files import (
     shipped_models,
 )
 from models.identity import model_identity, penalties_in_force
+from models.own import is_python_name, load_own_method
 from models.paper.pruning import search_settings
 from models.tensorflow import import_tensorflow
 from respace.method import Method, check_penalties
@@ -109,8 +109,8 @@ def method_names() -> list[str]:
 def load_method(model: str, insertion_penalty: float | None = None, deletion_penalty: float | None = None) -> Method:
     """Loads a method: a baseline or shipped model by name, or a model directory, local or remote.
 
-    A name of the form ``package.module:name`` is any function or class of yours that gives a method when it is called
-    with the two penalties. It runs the code of that module, which nothing else does that can be named here.
+    A name of the form ``package.module:name`` is a class or function of yours, see `models.own`. It runs the code of
+    that module, which nothing else does that can be named here.
 
     Raises:
         ValueError: an unknown name, with the names there are; or a penalty that cannot be.
@@ -118,9 +118,8 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
     _check_penalties(model, insertion_penalty, deletion_penalty)
     if model in BASELINES:
         return BASELINES[model]()
-    if _is_python_name(model):
-        module, _, name = model.partition(":")
-        return getattr(importlib.import_module(module), name)(insertion_penalty, deletion_penalty)
+    if is_python_name(model):
+        return load_own_method(model, insertion_penalty, deletion_penalty)
     files = _load(model)
     kind = _kind_of(model, files)
     with _as_model_errors(model):
@@ -129,7 +128,7 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
 
 def method_identity(model: str, insertion_penalty: float | None = None, deletion_penalty: float | None = None) -> str:
     """The identity of what `load_method` would load, without loading TensorFlow."""
-    if model in BASELINES or _is_python_name(model):
+    if model in BASELINES or is_python_name(model):
         return load_method(model, insertion_penalty, deletion_penalty).identity
     _check_penalties(model, insertion_penalty, deletion_penalty)
     files = _load(model)
@@ -144,7 +143,7 @@ def method_identity(model: str, insertion_penalty: float | None = None, deletion
 
 def fitted_penalties(model: str) -> dict[str, dict[str, float]]:
     """The pair of penalties that was fitted for each benchmark, where a model has them and its name does not say no."""
-    if model in BASELINES or _is_python_name(model) or model.endswith("_the_one"):
+    if model in BASELINES or is_python_name(model) or model.endswith("_the_one"):
         return {}
     found: dict[str, Any] = _load(model).config.get("fitted_penalties", {})
     return found
@@ -190,8 +189,3 @@ def _check_penalties(model: str, insertion_penalty: float | None, deletion_penal
         if penalty is not None and model in BASELINES:
             raise ValueError(f"{option} {penalty:g}: {model} has no penalties. Leave it out, or choose a model")
     check_penalties(insertion_penalty, deletion_penalty)
-
-
-def _is_python_name(model: str) -> bool:
-    module, colon, name = model.partition(":")
-    return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))

@@ -101,9 +101,17 @@ def _fill_rows(values: Any, lengths: Any, salt: int, out: Any) -> None:
 
 @compiled
 def _sum_evidence(
-    codes: Any, letters: Any, shapes: Any, letter_lengths: Any, shape_lengths: Any, table: Any, scale: float, out: Any
+    codes: Any,
+    starts: Any,
+    letters: Any,
+    shapes: Any,
+    letter_lengths: Any,
+    shape_lengths: Any,
+    table: Any,
+    scale: float,
+    out: Any,
 ) -> None:
-    """Running sums, times ``scale``, of what the n-grams that end at each character say."""
+    """Running sums, times ``scale``, of what the n-grams that end at each character say; text by text."""
     letter_values, shape_values = np.empty(len(codes), dtype=np.uint32), np.empty(len(codes), dtype=np.uint32)
     for at in range(len(codes)):
         low = min(codes[at], np.uint32(_HIGHEST))
@@ -111,16 +119,19 @@ def _sum_evidence(
         letter_values[at] = np.uint32((letter + np.uint32(1)) * np.uint32(0x85EBCA6B))
         shape_values[at] = np.uint32((shapes[low] + np.uint32(1)) * np.uint32(0x85EBCA6B))
     said = np.zeros(len(codes), dtype=np.int32)
-    _add_evidence(letter_values, letter_lengths, 0, table, said)
-    _add_evidence(shape_values, shape_lengths, _SHAPE_SALT, table, said)
-    total = np.int64(0)
-    for at in range(len(codes)):
-        total += said[at]
-        out[at + 1] = total * scale
+    for text in range(len(starts) - 1):
+        start, stop = starts[text], starts[text + 1]
+        _add_evidence(letter_values[start:stop], letter_lengths, np.int64(0), table, said[start:stop])
+        _add_evidence(shape_values[start:stop], shape_lengths, np.int64(_SHAPE_SALT), table, said[start:stop])
+        total = np.int64(0)
+        out[start + text] = 0.0
+        for at in range(start, stop):
+            total += said[at]
+            out[at + text + 1] = total * scale
 
 
 @compiled
-def _add_evidence(values: Any, lengths: Any, salt: int, table: Any, said: Any) -> None:
+def _add_evidence(values: Any, lengths: Any, salt: Any, table: Any, said: Any) -> None:
     """Length by length, so that the processor makes several hashes at once."""
     hashes = np.zeros(len(values), dtype=np.uint32)
     kind = 0
@@ -166,14 +177,17 @@ class ProseModel:
     def to_weights(self) -> Weights:
         return {"table": self.table}
 
-    def evidence(self, codes: Codes) -> NDArray[np.float64]:
+    def evidence(self, codes: Codes, starts: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
         """Running sums of evidence: ``out[j] - out[i]`` is what the n-grams that end in ``i:j`` say.
 
         Args:
             codes: characters, with a `LINE_BREAK` between lines.
+            starts: where texts begin, and the number of characters; each text has one sum more than characters.
         """
-        out = np.zeros(len(codes) + 1)
-        _sum_evidence(codes, _LETTERS, _SHAPES, _LETTER_LENGTHS, _SHAPE_LENGTHS, self.table, self.scale, out)
+        if starts is None:
+            starts = np.array([0, len(codes)])
+        out = np.empty(len(codes) + len(starts) - 1)
+        _sum_evidence(codes, starts, _LETTERS, _SHAPES, _LETTER_LENGTHS, _SHAPE_LENGTHS, self.table, self.scale, out)
         return out
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transforms.repair.work import ModelOptions, shared_repairer
+from transforms.repair.model import ModelOptions, shared_repairer
 from transforms.shards.workers import WorkerPool, available_cores
 
 SHARDS_PER_CORE = 4

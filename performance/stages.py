@@ -17,14 +17,14 @@ from respace import Repairer
 
 # What is timed, by the name of the stage: functions that the work calls, none of which calls another.
 STAGES = {
-    "reading characters and spaces": ["respace.gaps.code_points", "respace.gaps.line_break_gaps"],
+    "reading characters and spaces": ["respace.laid_texts.LaidTexts.of"],
     "guards and judgement of lines": ["respace.judgement.Judgement.of"],
     "dictionary": ["models.fast.dictionary.Dictionary.evidence"],
     "table rows": ["models.fast.features.Features.__call__"],
     "surroundings": ["models.fast.inputs.surroundings"],
     "network": ["models.fast.processor.ProcessorNetwork.__call__"],
     "language model": ["models.fast.model.joint_logits"],
-    "decision": ["models.fast.method.judged_logits", "models.fast.method.decided_bits"],
+    "decision": ["models.fast.method._Laid.judged", "models.fast.method._Laid.decided"],
     "writing and checking": ["respace.gaps.apply", "respace.repairer.check_characters"],
 }
 OTHER = "everything else"

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import json
-import socket
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 
+from performance.web_server import memory_megabytes, post, running_server, with_children
 from respace.repairer import Repairer
 
 _TEXTS = [
@@ -29,15 +27,8 @@ def main() -> int:
     parser.add_argument("--waiting", type=int, default=16)
     options = parser.parse_args()
     expected = dict(zip(_TEXTS, Repairer.load().repair(_TEXTS), strict=True))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "webapp", "--port", str(port), "--waiting", str(options.waiting)]
-    server = subprocess.Popen(command)
-    try:
-        _wait_for(port)
-        _post(http.client.HTTPConnection("127.0.0.1", port, timeout=120), _TEXTS[0])  # loads the model
-        before = _memory(server.pid)
+    with running_server("--waiting", str(options.waiting)) as (port, pid):
+        before = _memory(pid)
         seen: Counter[str] = Counter()
         until = time.monotonic() + options.seconds
         clients = [
@@ -50,16 +41,12 @@ def main() -> int:
         while any(client.is_alive() for client in clients):
             time.sleep(0.5)
             if half is None and time.monotonic() > until - options.seconds / 2:
-                half = _memory(server.pid)
-        alive = server.poll() is None
-        after = _memory(server.pid) if alive else 0
-    finally:
-        server.terminate()
-        server.wait(30)
+                half = _memory(pid)
+        after = _memory(pid)
     print(f"{options.clients} clients, {options.seconds:g} s, {options.waiting} may wait: {dict(seen)}")
-    print(f"server alive: {alive}; memory {before} MB before, {half} MB at half time, {after} MB after")
+    print(f"memory of the server and its models {before} MB before, {half} MB at half time, {after} MB after")
     wrong = set(seen) - {"200 right", "429"}
-    return int(bool(wrong) or not alive or not seen["429"] or after > 1.2 * (half or after))
+    return int(bool(wrong) or not seen["429"] or after > 1.2 * (half or after))
 
 
 def _client(port: int, number: int, until: float, expected: dict[str, str], seen: Counter[str]) -> None:
@@ -68,7 +55,7 @@ def _client(port: int, number: int, until: float, expected: dict[str, str], seen
         text = _TEXTS[number % len(_TEXTS)]
         number += 1
         try:
-            status, answer = _post(connection, text)
+            status, answer = post(port, {"text": text}, connection)
         except OSError as error:
             seen[type(error).__name__] += 1
             connection.close()
@@ -79,25 +66,8 @@ def _client(port: int, number: int, until: float, expected: dict[str, str], seen
             time.sleep(0.2)
 
 
-def _post(connection: http.client.HTTPConnection, text: str) -> tuple[int, dict[str, str]]:
-    connection.request("POST", "/api/repair", json.dumps({"text": text}), {"content-type": "application/json"})
-    response = connection.getresponse()
-    return response.status, json.loads(response.read())
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(600):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise SystemExit("the application did not start")
-
-
 def _memory(pid: int) -> int:
-    with open(f"/proc/{pid}/status") as stream:
-        kilobytes = next(line.split()[1] for line in stream if line.startswith("VmRSS"))
-    return int(kilobytes) // 1024
+    return sum(map(memory_megabytes, with_children(pid)))
 
 
 if __name__ == "__main__":

@@ -173,8 +173,11 @@ def summarise(options: ShardsOptions, scattered: StageResult, gathered: StageRes
             "shards",
             f"{len(gathered.manifests)} in {', '.join(join_url(options.output, name) for name in options.formats)}",
         ),
-        ("speed", f"{megabytes:.1f} MB of text in {seconds:.1f} s: {megabytes / max(seconds, 1e-9):.2f} MB/s"),
     ]
+    if megabytes >= 1:  # the time of less text is that in which processes start
+        rows.append(
+            ("speed", f"{megabytes:.1f} MB of text in {seconds:.1f} s: {megabytes / max(seconds, 1e-9):.2f} MB/s")
+        )
     print_summary(f"written to {options.output}", rows)
 
 

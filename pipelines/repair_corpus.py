@@ -14,33 +14,38 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, StageResult, opened_output, run_stage
-from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows, print_summary
+from pipelines.job.summary import check_errors, handle_bad_files, left_out_rows, print_summary, shown_bytes
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, check_links, file_size
 from respace.storage.inputs import FoundInputs, by_kind, find_inputs
+from transforms.formats.arrow_file import files_about_tables
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
+from transforms.repair.model import ModelOptions
 from transforms.repair.plan import MOST_LOOKED_AT, CutFile, plan_retry, shard_bytes
-from transforms.repair.report import CORPUS, report_url, summarise, write_report
+from transforms.repair.renamed import take_over
+from transforms.repair.report import CORPUS, report_url, summarise, unreadable_files, write_report
+from transforms.repair.report_page import speed_of_run
 from transforms.repair.retry import RetryWork
 from transforms.repair.review import read_review, rejections
-from transforms.repair.sample import repair_sample
+from transforms.repair.sample import bytes_per_second, repair_sample
 from transforms.repair.work import (
     PARTS,
     REJECTED_EDITS,
     TEXT_COLUMN,
     TEXT_UNIT,
-    ModelOptions,
     RepairShard,
     RepairWork,
     remove_left_parts,
 )
+from transforms.shards.progress import duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +105,14 @@ class RepairOptions(JobOptions):
         metavar="N",
         least=1000,
     )
+    max_document_seconds: float = option(
+        300.0,
+        "documents that take longer are dead letters; longer texts may take as much more for every 262,144 characters "
+        "(default: 300; 0: no limit)",
+        metavar="N",
+        least=0,
+        most=604_800,
+    )
     max_document_megabytes: int = option(256, "longer documents are dead letters (default: 256)", metavar="N", least=1)
 
     def __post_init__(self) -> None:
@@ -119,6 +132,8 @@ def job(options: RepairOptions) -> int:
         return _revert(options)
     work = repair_work(options)
     found = find_inputs(options.input, suffixes(options.text_suffix), follow_links=options.follow_links)
+    copied = files_about_tables([file.name for file in found.files])
+    work = replace(work, formats=replace(work.formats, copied=copied))
     check_apart(found.followed, options.output)
     check_links(found.followed, options.output)
     left_out = left_out_by_kind(options, found)
@@ -142,8 +157,11 @@ def job(options: RepairOptions) -> int:
             done = run_stage(options, repair_stage(options, work, shards, cut, found))
             if not options.dry_run:
                 remove_left_parts(options.output, done.is_done)
-        if options.dry_run and left_out:
-            print_summary("not read", left_out_rows(left_out))
+        if options.dry_run:
+            if not options.retry_dead_letters:
+                _print_estimate(options, work, done, shards)
+            if left_out:
+                print_summary("not read", left_out_rows(left_out))
         if not options.dry_run:
             report(options, work, done, left_out)
     return 0
@@ -197,6 +215,7 @@ def repair_stage(
         prune=options.prune,
         unreadable=found.unreadable,
         digest=CORPUS,
+        take_over=partial(take_over, work),
         still_there=frozenset(file.name for file in found.others),
     )
 
@@ -246,6 +265,7 @@ def repair_work(options: RepairOptions) -> RepairWork:
         batch_characters=batch_characters,
         run=secrets.token_hex(8),
         rejected=rejections(read_review(options.review)) if options.review else {},
+        document_seconds=options.max_document_seconds,
     )
 
 
@@ -254,8 +274,9 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
     summary = summarise(options.output, done.digest, done.failed, work.settings, work.run, done.seconds)
     summary["not_read"] = dict(left_out)
     page = report_url(options.output)
-    nothing_new = not (done.plan.resume.to_do or done.pruned or done.collected)
-    if not nothing_new or file_size(page) is None:  # otherwise the report of the last run stays
+    nothing_new = not (done.plan.resume.to_do or done.plan.renamed or done.pruned or done.collected)
+    same = nothing_new and unreadable_files(options.output) == done.failed.keys()
+    if not same or file_size(page) is None:  # otherwise the report of the last run stays
         write_report(options.output, summary)
     _print_result(summary, done, page)
     totals = summary["totals"]
@@ -263,12 +284,26 @@ def report(options: RepairOptions, work: RepairWork, done: StageResult, left_out
     check_errors(options, totals["dead_letters"], totals["documents"], advice)
 
 
+def _print_estimate(options: RepairOptions, work: RepairWork, done: StageResult, shards: Sequence[RepairShard]) -> None:
+    """How long the run would take, by the speed of a few seconds."""
+    pieces = [piece for some in done.plan.pieces.values() for piece in some]
+    speed = bytes_per_second(work, [shard.file for shard in shards if shard.name in done.plan.pieces])
+    if speed is None:
+        return
+    processes = min(options.parallelism or 1, len(pieces))
+    seconds = sum(piece.size for piece in pieces) / speed / processes
+    about = f"{processes} process{'es' if processes > 1 else ''} at {shown_bytes(round(speed))}/s, as in a short sample"
+    print_summary("estimate", [("time", f"about {duration(seconds)} ({about})")])
+
+
 def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> None:
     totals, run, resume = summary["totals"], summary["this_run"], done.plan.resume
+    before, now = (sum(name not in done.failed for name in names) for names in (resume.done, resume.to_do))
     rejected = done.digest["counts"].get(REJECTED_EDITS, 0)
     gone = [("inputs gone", f"{len(resume.gone):,}: {_gone_advice(done)}")] if resume.gone else []
     print_summary(
-        f"{done.plan.shards:,} files: {len(resume.done):,} done before, {len(resume.to_do):,} in this run",
+        f"{done.plan.shards:,} files: {before:,} done before, {now:,} in this run"
+        + (f", {len(done.failed):,} unreadable" if done.failed else ""),
         [
             ("documents", totals["documents"]),
             ("edited documents", totals["edited_documents"]),
@@ -280,13 +315,21 @@ def _print_result(summary: Mapping[str, Any], done: StageResult, page: str) -> N
             ("unreadable files", totals["unreadable_files"]),
             *gone,
             *left_out_rows(summary["not_read"]),
-            (
-                "this run",
-                f"{run['documents']:,} documents, {run['bytes'] / 1e6:,.1f} MB in {run['seconds']:,.1f} s "
-                f"({run['kilobytes_per_second']:,.0f} KB/s)",
-            ),
+            ("this run", _this_run(run)),
             ("report", page),
         ],
+    )
+
+
+def _this_run(run: Mapping[str, Any]) -> str:
+    """What was done, and how fast where that says something: a small run is mostly its start.
+
+    >>> _this_run({"documents": 3, "bytes": 120, "seconds": 4.0, "kilobytes_per_second": 0.0})
+    '3 documents, 120 bytes in 4.0 s'
+    """
+    speed = speed_of_run(run)
+    return f"{run['documents']:,} documents, {shown_bytes(run['bytes'])} in {run['seconds']:,.1f} s" + (
+        f" ({speed})" if speed else ""
     )
 
 

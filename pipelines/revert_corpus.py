@@ -16,6 +16,7 @@ from pipelines.job.run import run_job
 from pipelines.job.stages import Stage, opened_output, run_stage
 from pipelines.job.summary import print_summary
 from respace.storage.inputs import list_inputs
+from transforms.formats.arrow_file import files_about_tables
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import check_text_suffixes, suffixes
 from transforms.repair.revert import RevertWork
@@ -43,13 +44,15 @@ class RevertOptions(JobOptions):
 
 
 def job(options: RevertOptions) -> int:
+    files = list_inputs(options.input, suffixes(options.text_suffix))
     formats = FormatOptions(
-        text_column=options.text_column, text_unit=options.text_unit, text_suffixes=options.text_suffix
+        text_column=options.text_column,
+        text_unit=options.text_unit,
+        text_suffixes=options.text_suffix,
+        copied=files_about_tables([file.name for file in files]),
     )
     work = RevertWork(output=options.output, formats=formats, run=secrets.token_hex(8))
-    shards = [
-        RepairShard(file=file, size=file.size) for file in list_inputs(options.input, suffixes(options.text_suffix))
-    ]
+    shards = [RepairShard(file=file, size=file.size) for file in files]
     with opened_output(options):
         done = run_stage(options, Stage(title="reverting", work=work, shards=shards, in_place=True))
     if not options.dry_run:

@@ -15,6 +15,7 @@ import numpy as np
 from respace import gaps
 from respace.gaps import Bits
 from respace.judgement import Judgement, LineJudge
+from respace.laid_texts import LaidTexts
 from respace.method import GivenSequence, without_spaces
 from respace.noise import Recipe, corrupt, given_texts, true_texts
 from respace.noise.typos import Typo, codespell_typos, in_half, read_typos
@@ -69,7 +70,7 @@ class Benchmark:
 def judged(one: GivenSequence, judge: LineJudge) -> GivenSequence:
     """A sequence of one line with the judgement of it."""
     text = gaps.join(gaps.from_code_points(one.characters), one.bits)
-    judgement = Judgement.of(text, one.characters, one.bits, np.zeros_like(one.bits), judge)
+    judgement = Judgement.of(LaidTexts.of([text]), judge)
     return GivenSequence(one.characters, one.bits, judgement.lost, judgement.caution)
 
 

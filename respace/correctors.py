@@ -1,4 +1,4 @@
-"""Spelling correctors that look at one word at a time: Hunspell and SymSpell (``pip install 'respace[spelling]'``).
+"""Spelling correctors that look at one word at a time: Hunspell and SymSpell (the extra ``spelling``).
 
 The paper used Google Docs. These know no context and change less; what they show is the same: how much more of the
 misspelled words can be righted once the spaces are right.
@@ -16,6 +16,7 @@ import numpy as np
 
 from respace import gaps
 from respace.storage.errors import BadOption
+from respace.storage.installing import install_hint
 
 Corrector = Callable[[str], str]
 _WORD = re.compile(r"^(\W*)(\w(?:.*\w)?)(\W*)$", re.DOTALL)
@@ -106,4 +107,4 @@ def without_inner_punctuation(before: str, after: str) -> str:
 
 
 def _missing(name: str, error: ImportError) -> BadOption:
-    return BadOption(f"--correctors {name}: {error}. Install it with: pip install 'respace[spelling]'")
+    return BadOption(f"--correctors {name}: {error}. Install it with: {install_hint('spelling')}")

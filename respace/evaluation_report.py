@@ -94,7 +94,7 @@ def report_tables(
     compare: str | None = None,
     with_published: bool = False,
 ) -> list[Table]:
-    """One table for each figure."""
+    """One table for each figure that is known."""
     tables = []
     for figure, (title, value) in FIGURES.items():
         rows = []
@@ -106,6 +106,8 @@ def report_tables(
                 mark = NOT_SIGNIFICANT if tests.get((figure, method, benchmark), 0) >= LEVEL else ""
                 cells.append("" if number is None else f"{number:.1f}{mark}")
             rows.append([method, *cells])
+        if not any(cell for _, *cells in rows for cell in cells):
+            continue  # harm that was not measured, or the speed of predictions of others
         remarks = []
         if figure in TESTED and tests:
             against = compare or "the best of the column"

@@ -35,11 +35,19 @@ _IS_LINE_BREAK = np.array([chr(code) in _LINE_BREAKS for code in range(_LAST_SPA
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One gap whose bit changes. ``confidence`` is the model's probability of the new bit."""
+    """One gap whose bit changes.
+
+    Attributes:
+        gap: before which character.
+        kind: of the change.
+        confidence: the model's probability of the new bit.
+        doubt: what spoke against any edit there, so that more evidence was asked for; empty elsewhere.
+    """
 
     gap: int
     kind: Literal["insertion", "deletion"]
     confidence: float = 1.0
+    doubt: str = ""
 
 
 def code_points(text: str) -> Codes:
@@ -144,7 +152,11 @@ def count_near(bits: Bits, reach: int) -> NDArray[np.int64]:
 def line_break_gaps(text: str) -> Bits:
     """Gaps whose whitespace holds a line break. Lines are the document's own layout: repair leaves them alone."""
     codes = code_points(text)
-    positions = np.flatnonzero(~is_space(codes))
+    return line_breaks_between(codes, np.flatnonzero(~is_space(codes)))
+
+
+def line_breaks_between(codes: Codes, positions: NDArray[np.intp]) -> Bits:
+    """Gaps with a line break, of characters that stand at these positions of a text."""
     breaks_before = np.concatenate([[0], np.cumsum(is_line_break(codes))])
     bits = np.zeros(len(positions), dtype=bool)
     bits[1:] = breaks_before[positions[1:]] > breaks_before[positions[:-1] + 1] if len(positions) else False

@@ -7,10 +7,14 @@ the table of what is guarded and why. Two sorts of rules:
   word glued to the front of an address can still be cut off, and an address that was broken up can be joined;
 * *neighbours*: what the two characters beside a gap are.
 
+Texts come from strangers, and `re` can be stopped by nobody: a pattern takes as many steps as there are characters, in
+whatever text. So where one fails, it is not tried again from every character that it has read: it begins at the edge
+of a stretch alone (a look behind), gives back nothing of what it has read (possessive repeats), reads a bounded number
+of characters, or steps over what it found to be nothing (a group named ``skipped``). A test measures all of them.
+
 >>> text = "see&quot;http://www.example.com/a&quot; and"
->>> characters, bits = gaps.split(text)
->>> kinds = guarded_kinds(text, gaps.code_points(characters), bits)
->>> "".join("-" if kind else character for character, kind in zip(characters, kinds))
+>>> kinds = guarded_kinds(LaidTexts.of([text]))
+>>> "".join("-" if kind else character for character, kind in zip(text.replace(" ", ""), kinds))
 'see&-----h-----------------------------and'
 """
 
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -25,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from respace import gaps
 from respace.gaps import Bits, Codes
+from respace.laid_texts import LaidTexts
 from respace.loops import compiled
 
 # Endings of host names that are no English word ("end.In 1990" lost a space, "example.in" did not).
@@ -41,6 +46,7 @@ _FILE_ENDINGS = (
     "log|lock|parquet|ipynb|tmp|bak|cache|mp3|mp4|wav|avi|so|rpm|deb"
 )
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+_ATOMS = r"(?:Cl|Br|[BCFHINOPScnops]|\[[A-Za-z0-9@+-]{1,8}\]|[0-9=#()/\\@+%.-])++"
 _KEY_COMMANDS = (
     "cite[a-z]*|[a-z]*ref|label|input|include[a-z]*|usepackage|documentclass|begin|end|bibliography[a-z]*|url|href|"
     "newcommand|renewcommand|hspace|vspace|setlength|pagestyle|index"
@@ -55,7 +61,7 @@ class Pattern:
         name: what it is, as reports call it.
         reason: why its gaps are left alone.
         triggers: one of these must be in a text, or in a word of it, for the pattern to be tried at all.
-        pattern: all gaps inside a match are guarded.
+        pattern: all gaps inside a match are guarded, but for what a group named ``skipped`` matched.
         in_words: it never reaches over a space, and is tried on odd words alone (see `_odd_words`).
     """
 
@@ -64,6 +70,10 @@ class Pattern:
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
     in_words: bool = False
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where matches begin and end, from left to right."""
+        return (match.span() for match in self.pattern.finditer(text) if match.lastgroup != "skipped")
 
     def may_match(self, text: str, characters: set[str]) -> bool:
         """Whether one of the triggers is in a text, of which the different characters are given too."""
@@ -97,7 +107,9 @@ PATTERNS = (
         "tag",
         "names and values of markup",
         "<",
-        r"</?[A-Za-z][\w:.-]*(?:\s*/?>|\s+[\w:@.-]+\s*(?:=[^<>\n]*)?/?>)|<!--[^\n]*?-->|<[\w./+-]+\.h(?:pp)?>",
+        r"</?[A-Za-z][\w:.-]*+(?:\s*+/?>|\s++[\w:@.-]++\s*+(?:=[^<>\n]*+)?/?>)|<[\w./+-]++(?:(?<=[\w./+-]\.h)|(?<=[\w./+-]\.hpp))>"
+        # As far as the next one: an open comment is looked for no further.
+        r"|<!--[^\n<-]*+(?:(?!-->|<!--)[<-][^\n<-]*+)*+(?:-->|(?=<!--))",
     ),
     _kind(
         "address",
@@ -110,14 +122,16 @@ PATTERNS = (
         "host name",
         "a space in it makes it another one",
         ".",
-        rf"\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*\.(?:{_TOP_LEVEL})(?![\w-])(?::\d+)?(?:/[^\s<>\"]*[\w/])?",
+        # No label of a host name is longer than 63 characters.
+        rf"\b[a-z0-9](?:[a-z0-9-]{{0,62}}[a-z0-9])?(?:\.[a-z0-9-]{{1,63}}+){{0,8}}\.(?:{_TOP_LEVEL})(?![\w-])"
+        r"(?::\d++)?(?:/[^\s<>\"]*[\w/])?",
         in_words=True,
     ),
     _kind(
         "e-mail address",
         "a space in it makes it another one",
         "@",
-        r"(?:\{[^{}\n]{1,120}\}|[\w.+%-]+)@[\w-]+(?:\.[\w-]+)+",
+        r"(?:\{[^{}\n]{1,120}\}|(?<![\w.+%-])[\w.+%-]++)@[\w-]++(?:\.[\w-]++)++",
     ),
     _kind(
         "identifier of a document",
@@ -131,39 +145,40 @@ PATTERNS = (
         "path",
         "names of files are looked up as they are",
         "/ \\",
-        r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]+)+/?"
-        r"|(?<![\w/])[\w.@+-]+(?:/[\w.@+*-]+)*/[\w@+*-]+\.[A-Za-z]{1,5}\b"
-        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*|[A-Za-z][\w.-]*(?:\\[A-Za-z][\w.-]*){2,}",
+        r"(?<![\w/.<])(?:~|\.{1,2})?/[\w.@+~-]++(?:/[\w.@+~*-]++)++/?"
+        r"|(?:(?<![\w/.@+-])|(?<=//))[\w.@+-]++(?:/[\w.@+*-]++){0,40}/[\w@+*-]++\.[A-Za-z]{1,5}\b"
+        r"|\b[A-Za-z]:\\[^\s\"<>|:*?]*+|(?<![\w.-])(?=[\w.-]*[A-Za-z])[\w.-]++(?:\\[A-Za-z][\w.-]*+){2,}+",
         in_words=True,
     ),
     _kind(
         "file name",
         "names of files are looked up as they are",
         ".",
-        rf"\b[\w-]*[A-Za-z0-9_]\.(?:{_FILE_ENDINGS})(?![\w])",
+        rf"\b[\w-]{{1,96}}+(?<=[A-Za-z0-9_])\.(?:{_FILE_ENDINGS})(?!\w)",
         in_words=True,
     ),
     _kind(
         "handle",
         "names that are written in one word, whatever the words in them",
         "@ #",
-        r"(?<![\w&/#@.])[@#][^\W\d_]\w*[\w]",
+        r"(?<![\w&/#@.])[@#][^\W\d_]\w++",
         in_words=True,
     ),
     _kind(
         "name with underscores",
         "names of programs are written in one word",
         "_",
-        r"[A-Za-z0-9_.$-]*[A-Za-z0-9]_+[A-Za-z0-9][\w.$-]*\(?|\b__?[A-Za-z]\w*",
+        r"(?<![A-Za-z0-9_.$-])[A-Za-z0-9_.$-]*?[A-Za-z0-9]_++[A-Za-z0-9][\w.$-]*+\(?|\b__?[A-Za-z]\w*+",
         in_words=True,
     ),
     _kind(
         "dotted name",
         "names of programs are written in one word",
         ". :: ->",
-        r"(?<![\w.])[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)*\.[A-Za-z_]\w+\((?=[^\s])"
-        r"|(?<![\w.])[a-z_]\w+(?:\.[a-z_]\w+)+\.[A-Za-z_]\w+(?!\.?\w)|\w*[a-z][A-Z][a-z]\w*(?:\.[A-Za-z_]\w+)+"
-        r"|(?<!\w)[a-z_]\w*\.[A-Z][a-z]+(?:[A-Z][a-z]+){2,}|(?:::|->)[A-Za-z_]\w*|\w+(?:::\w+)+",
+        r"(?<![\w.])[A-Za-z_]\w++(?:\.[A-Za-z_]\w++)++\((?=\S)"
+        r"|(?<![\w.])[a-z_]\w++(?:\.[a-z_]\w++(?=\.[A-Za-z_]\w))++\.[A-Za-z_]\w++(?!\.\w)"
+        r"|(?<!\w)(?>\w*?[a-z][A-Z][a-z])\w*+(?:\.[A-Za-z_]\w++)++"
+        r"|(?<!\w)[a-z_]\w*+\.[A-Z][a-z]++(?:[A-Z][a-z]++){2,}+|(?:::|->)[A-Za-z_]\w*+|(?<!\w)\w++(?:::\w++)++",
         in_words=True,
     ),
     _kind("empty brackets", "calls and types of programs", "()", r"\S[ ]?\(\)"),
@@ -175,18 +190,17 @@ PATTERNS = (
         r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b|\b0[xX][0-9a-fA-F]+\b"
         r"|(?<![\w+/])(?=[A-Za-z+/]*\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
         r"(?=(?:[A-Za-z+/]+\d+){2})(?=(?:[A-Z0-9+/]*[a-z][a-z0-9+/]*[A-Z]){3})[A-Za-z0-9+/_-]{16,}={0,2}"
-        r"|(?<![\w+/])[A-Za-z0-9+/]{12,}=(?![\w=])|(?<![\w+/])[A-Za-z0-9+/]{12,}==(?![\w=])",
+        r"|(?<![\w+/])[A-Za-z0-9+/]{12,}+={1,2}+(?![\w=])",
         in_words=True,
     ),
     _kind(
         "structural formula",
         "atoms and bonds are one name of a molecule",
         "= #",
-        r"(?<![^\s(\"'])(?=\S{8})(?=\S*C)(?=\S*[=#])(?:Cl|Br|[BCFHINOPScnops]|\[[A-Za-z0-9@+-]{1,8}\]|[0-9=#()/\\@+%.-])+"
-        r"(?![^\s,;\"'])",
+        rf"(?<![^\s(\"'])(?:(?=\S{{8}})(?={_ATOMS}(?![^\s,;\"']))(?=\S{{0,99}}?C)(?=\S{{0,99}}?[=#]){_ATOMS}|(?P<skipped>{_ATOMS}))",
         in_words=True,
     ),
-    _kind("sequence of bases", "letters without words", "A C G T", r"[ACGTUN](?<!\w.)[ACGTUN]{9,}\b"),
+    _kind("sequence of bases", "letters without words", "A C G T", r"[ACGTUN](?<!\w.)[ACGTUN]{9,}+\b"),
     _kind(
         "number",
         "digits and their signs are one number",
@@ -200,7 +214,7 @@ PATTERNS = (
         "LaTeX",
         "commands, and keys that are looked up as they are",
         "\\",
-        rf"(?:\S[ ])?\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]*\])?\{{[^{{}}\n]*\}}"
+        rf"(?:\S[ ])?\\(?:{_KEY_COMMANDS})\*?\s?(?:\[[^\]\n]{{0,400}}+\])?\{{[^{{}}\n]*+\}}"
         r"|(?:\S[ ])?(?<![a-z])\\[A-Za-z@]+\*?(?:[\[{]|[ ]\S)?|\\[^\w\s]",
     ),
     _kind(
@@ -219,7 +233,7 @@ PATTERNS = (
         "fields of a table",
         "signs between fields have no spaces around them",
         ", ; |",
-        r"(?<!\S)(?=\S*(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}([,;|])(?:[^\s,;|]{0,24}\1){3,}[^\s,;|]{0,24}(?!\S)",
+        r"(?<!\S)(?=\S*?(?:\d|,,|;;|\|\|))[^\s,;|]{0,24}+([,;|])(?:[^\s,;|]{0,24}+\1){3,}+[^\s,;|]{0,24}+(?!\S)",
         in_words=True,
     ),
     _kind("labelled field of a table", "signs between fields have no spaces around them", ":,", r":,\S"),
@@ -236,11 +250,13 @@ PATTERNS = (
 _IN_WORDS = tuple(kind for kind in PATTERNS if kind.in_words)
 _OVER_SPACES = tuple(kind for kind in PATTERNS if not kind.in_words)
 HUMPS, SERIES, JOINING, SCRIPT, WIDE = "name with humps", "series", "joining character", "other script", "layout"
+UNREADABLE = "unreadable character"
 NEIGHBOURS = {
     SERIES: "letters of the alphabet, one after the other",
     HUMPS: "names of programs and products are written in one word",
     JOINING: "accents, emoji and flags are put together from several characters",
     SCRIPT: "the models know Latin letters alone",
+    UNREADABLE: "what stood there is not known, nor whether it was a letter",
     WIDE: "a tab or several spaces are layout: columns of a table, a heading and its number",
 }
 REASONS = {**{kind.name: kind.reason for kind in PATTERNS}, **NEIGHBOURS}
@@ -249,13 +265,17 @@ KINDS = ("", *(kind.name for kind in PATTERNS), *NEIGHBOURS)
 _NUMBER = {name: number for number, name in enumerate(KINDS)}
 # Where a line lost its spaces, only these are still seen for what they are. (Where an address ends is not; but a new
 # error is worse than one that stays.)
-_IN_LOST_LINES = np.isin(KINDS, ["entity", "tag", "address", "quoted name", "structural formula", JOINING, SCRIPT])
+_IN_LOST_LINES = np.isin(
+    KINDS, ["entity", "tag", "address", "quoted name", "structural formula", JOINING, SCRIPT, UNREADABLE]
+)
 # Two words that lost the space between them look like a name of a program: `theInput`, `NewYork`. It is a name if signs
 # of code stand around it, if it has many humps, if it comes again (errors seldom repeat themselves), or if several
 # others in the same text are names.
-_HUMPED = re.compile(r"(?<![^\W_])[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*(?![^\W_])|(?<!\w)[a-z][A-Z][A-Za-z0-9]*")
+_HUMPED = re.compile(
+    r"(?<![^\W_])(?=[A-Za-z0-9]*+(?![^\W_]))[A-Za-z][A-Za-z0-9]*?[a-z][A-Z][A-Za-z0-9]*+|(?<!\w)[a-z][A-Z][A-Za-z0-9]*+"
+)
 _CODE_BEFORE, _CODE_AFTER = frozenset("@$<{/`*&!_\\#"), frozenset("[<{=`_")
-_MANY_HUMPS = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}")
+_MANY_HUMPS = re.compile(r"\A(?:[A-Za-z][a-z0-9]++(?:[A-Z][a-z0-9]++){3,}+|[a-z]++(?:[A-Z][a-z0-9]++){2,}+)\Z")
 _GLUED_FRONT = re.compile(r"(?:the|of|in|by|and|for|to|with|from|was|is|are|on|at|as|that|a|an|or|his|her|its)[A-Z]")
 # Longer than a word: no part of a name is.
 _LOST_SPACES = re.compile(r"[a-z]{24}")
@@ -279,6 +299,8 @@ _HIGH_INVISIBLE = ((0xE0000, 0xE01EF),)
 # What belongs to the character before it: accents, keycaps, skin colours.
 _MARKS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F), (0x1F3FB, 0x1F3FF))
 _PICTURES = ((0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+# What stands for bytes that could not be decoded: the sign for it, and halves of characters that hold the byte.
+_UNREADABLE = ((0xFFFD, 0xFFFD), (0xDC80, 0xDCFF))
 _GREEK = ((0x0370, 0x03FF), (0x1F00, 0x1FFF))
 # Cyrillic to Georgian and so on, Chinese, Japanese, Korean and their signs, halves of characters (lone surrogates), and
 # all that lies above the emoji.
@@ -305,88 +327,89 @@ _GREEK_WORD = 4
 _SERIES = 4
 
 
-def guarded_kinds(text: str, characters: Codes, bits: Bits, lost: Bits | None = None) -> NDArray[np.uint8]:
-    """For each gap of a text the number of its kind in `KINDS`, 0 where it is free.
+def guarded_kinds(laid: LaidTexts, lost: Bits | None = None) -> NDArray[np.uint8]:
+    """For each gap of texts the number of its kind in `KINDS`, 0 where it is free.
 
     Args:
-        text: the text.
-        characters: its characters.
-        bits: its gap bits.
+        laid: the texts.
         lost: gaps of lines that lost their spaces.
     """
-    kinds = np.zeros(len(bits), dtype=np.uint8)
-    if len(bits) < 2:
+    kinds = np.zeros(len(laid.bits), dtype=np.uint8)
+    if len(kinds) < 2:
         return kinds
-    spans = _Spans(gaps.code_points(text), kinds)
-    _guard_patterns(text, spans)
-    _guard_words(text, spans)
-    _guard_layout(text, spans, kinds)
-    _guard_series(characters, bits, _NUMBER[SERIES], kinds)
-    if int(characters.max()) >= _FIRST_UNUSUAL:
-        _guard_neighbours(characters, bits, kinds)
+    spans = _Spans(laid.positions, kinds)
+    _guard_patterns(laid, spans)
+    _guard_words(laid, spans)
+    _guard_layout(laid, kinds)
+    _guard_series(laid.characters, laid.bits, _NUMBER[SERIES], kinds)
+    if int(laid.characters.max()) >= _FIRST_UNUSUAL:
+        _guard_neighbours(laid, kinds)
     if lost is not None and lost.any():
         kinds[lost & ~_IN_LOST_LINES[kinds]] = 0
-    kinds[0] = 0
+    kinds[laid.not_empty[:-1]] = 0
     return kinds
 
 
 class _Spans:
-    """Marks the gaps inside stretches of a text."""
+    """Marks the gaps inside stretches of a text, of which it is known where its characters stand."""
 
-    def __init__(self, codes: Codes, kinds: NDArray[np.uint8]):
-        self.codes = codes
-        self._kinds = kinds
-
-    @cached_property
-    def positions(self) -> NDArray[np.intp]:
-        return np.flatnonzero(~gaps.is_space(self.codes))
+    def __init__(self, positions: NDArray[np.intp], kinds: NDArray[np.uint8]):
+        self._positions, self._kinds = positions, kinds
 
     def guard(self, start: int, stop: int, name: str) -> None:
         # Gaps strictly inside: from before the second character to before the last one.
-        first, last = self.positions.searchsorted(start), self.positions.searchsorted(stop - 1)
+        first, last = self._positions.searchsorted(start), self._positions.searchsorted(stop - 1)
         inside = self._kinds[first + 1 : last + 1]
         inside[inside == 0] = _NUMBER[name]
 
 
-def _guard_patterns(text: str, spans: _Spans) -> None:
-    characters = set(text)
+def _guard_patterns(laid: LaidTexts, spans: _Spans) -> None:
+    characters = set(laid.joined)
+    # A trigger must be in the same text.
+    characters_of = lru_cache(maxsize=None)(lambda number: set(laid.texts[number]))
     for kind in _OVER_SPACES:
-        if kind.may_match(text, characters):
-            for match in kind.pattern.finditer(text):
-                spans.guard(*match.span(), kind.name)
+        if kind.may_match(laid.joined, characters):
+            for start, stop in kind.find(laid.joined):
+                number = laid.text_at(start)
+                if len(laid.texts) == 1 or kind.may_match(laid.texts[number], characters_of(number)):
+                    spans.guard(start, stop, kind.name)
 
 
-def _guard_words(text: str, spans: _Spans) -> None:
+def _guard_words(laid: LaidTexts, spans: _Spans) -> None:
     """Tries the patterns within words, and words with humps, on all odd words."""
-    humped: list[tuple[int, int]] = []
-    for start, stop in _odd_words(spans.codes):
-        word = text[start:stop]
+    humped: dict[int, list[tuple[int, int]]] = {}
+    for start, stop in _odd_words(laid):
+        word = laid.joined[start:stop]
         for first, last, name in _found_before(word) if len(word) <= _SHORT_WORD else _found_in(word):
             if name == HUMPS:
-                humped.append((start + first, start + last))
+                humped.setdefault(laid.text_at(start), []).append((start + first, start + last))
             else:
                 spans.guard(start + first, start + last, name)
-    _guard_humps(text, spans, humped)
+    for found in humped.values():
+        _guard_humps(laid.joined, spans, found)
 
 
 def _found_in(word: str) -> list[tuple[int, int, str]]:
     """Matches of the patterns within a word, in their order, and its parts with humps."""
     characters = set(word)
-    kinds = [(kind.name, kind.pattern) for kind in _IN_WORDS if kind.may_match(word, characters)]
-    return [(*match.span(), name) for name, pattern in [*kinds, (HUMPS, _HUMPED)] for match in pattern.finditer(word)]
+    kinds = [kind for kind in _IN_WORDS if kind.may_match(word, characters)]
+    found = [(start, stop, kind.name) for kind in kinds for start, stop in kind.find(word)]
+    return found + [(*match.span(), HUMPS) for match in _HUMPED.finditer(word)]
 
 
 # Numbers, years and names come again and again.
 _found_before = lru_cache(maxsize=1 << 14)(_found_in)
 
 
-def _odd_words(codes: Codes) -> list[list[int]]:
+def _odd_words(laid: LaidTexts) -> list[list[int]]:
     """Words, between spaces, with a sign, a digit or a capital in their middle that plain words do not have there.
 
     In running text a few in a hundred: patterns need not be tried on the others.
     """
-    edges = np.empty((len(codes) // 2 + 1, 2), dtype=np.int64)
-    found: list[list[int]] = edges[: _find_odd_words(codes, gaps.is_space(codes), _CHARACTER_KINDS, edges)].tolist()
+    spaces = np.ones(len(laid.codes), dtype=bool)
+    spaces[laid.positions] = False
+    edges = np.empty((len(spaces) // 2 + 1, 2), dtype=np.int64)
+    found: list[list[int]] = edges[: _find_odd_words(laid.codes, spaces, _CHARACTER_KINDS, edges)].tolist()
     return found
 
 
@@ -436,17 +459,24 @@ def _is_name(text: str, start: int, stop: int) -> bool:
     quoted = before == after and before in ("'", '"') and name[0].islower()
     glued = _GLUED_FRONT.match(name) is not None
     called = after == "(" and name[0].islower() and not glued
-    many = _MANY_HUMPS.fullmatch(name) is not None and not glued
+    many = _MANY_HUMPS.match(name) is not None and not glued
     return quoted or called or many or before in _CODE_BEFORE or after in _CODE_AFTER
 
 
-def _guard_layout(text: str, spans: _Spans, kinds: NDArray[np.uint8]) -> None:
-    if "\t" not in text and " " * _WIDE_SPACE not in text:
+def _guard_layout(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:
+    if not _has_layout(laid.joined):
         return
-    tabs = np.cumsum(spans.codes == ord("\t"))
+    tabs = np.cumsum(laid.codes == ord("\t"))[laid.positions]
     wide = np.zeros(len(kinds), dtype=bool)
-    wide[1:] = (np.diff(spans.positions) > _WIDE_SPACE) | (tabs[spans.positions[1:]] > tabs[spans.positions[:-1]])
+    wide[1:] = (np.diff(laid.positions) > _WIDE_SPACE) | (tabs[1:] > tabs[:-1])
+    for number, text in enumerate(laid.texts):
+        if not _has_layout(text):
+            wide[laid.starts[number] : laid.starts[number + 1]] = False
     kinds[wide & (kinds == 0)] = _NUMBER[WIDE]
+
+
+def _has_layout(text: str) -> bool:
+    return "\t" in text or " " * _WIDE_SPACE in text
 
 
 @compiled
@@ -464,25 +494,31 @@ def _guard_series(characters: Any, bits: Any, number: int, kinds: Any) -> None:
         steps = 0
 
 
-def _guard_neighbours(characters: Codes, bits: Bits, kinds: NDArray[np.uint8]) -> None:
+def _guard_neighbours(laid: LaidTexts, kinds: NDArray[np.uint8]) -> None:
+    characters, bits = laid.characters, laid.bits
     invisible = _within(characters, _INVISIBLE + _HIGH_INVISIBLE)
     marks = _within(characters, _MARKS)
     pictures = _within(characters, _PICTURES)
     # A mark that was torn from its letter may be put back, never torn off.
     joining = (marks & ~bits) | invisible
     joining[1:] |= invisible[:-1] | (pictures[1:] & pictures[:-1])
-    script = _within(characters, _SCRIPTS) | _greek_words(characters, bits)
+    script = _within(characters, _SCRIPTS) | _greek_words(laid)
     script[1:] |= script[:-1].copy()
+    unreadable = _within(characters, _UNREADABLE)
+    unreadable[1:] |= unreadable[:-1].copy()
+    kinds[unreadable & (kinds == 0)] = _NUMBER[UNREADABLE]
     kinds[script & (kinds == 0)] = _NUMBER[SCRIPT]
     kinds[joining & (kinds == 0)] = _NUMBER[JOINING]
 
 
-def _greek_words(characters: Codes, bits: Bits) -> Bits:
-    greek = _within(characters, _GREEK)
+def _greek_words(laid: LaidTexts) -> Bits:
+    greek = _within(laid.characters, _GREEK)
     if not greek.any():
         return greek
+    begins = laid.bits.copy()
+    begins[laid.not_empty[:-1]] = True
     first = greek.copy()
-    first[1:] &= ~greek[:-1] | bits[1:]
+    first[1:] &= ~greek[:-1] | begins[1:]
     word = np.cumsum(first)
     lengths = np.bincount(word, greek)
     return greek & (lengths[word] >= _GREEK_WORD)

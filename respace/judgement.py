@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from respace import guards
-from respace.gaps import Bits, Codes
+from respace.gaps import Bits
+from respace.laid_texts import LaidTexts
 
 NOT_PROSE = "not English prose"
 REASONS = (*guards.KINDS, NOT_PROSE)
@@ -20,7 +21,7 @@ _NOT_PROSE = len(REASONS) - 1
 
 @dataclass(frozen=True, slots=True)
 class LineVerdicts:
-    """What a judge says of the lines of a text, for each gap.
+    """What a judge says of the lines of texts, for each gap.
 
     Attributes:
         caution: evidence, in logits, that an edit needs beyond the penalties.
@@ -32,14 +33,14 @@ class LineVerdicts:
 
 
 class LineJudge(Protocol):
-    """Tells lines of English prose from others."""
+    """Tells lines of English prose from others, of many texts at once; what it says of one depends on no other."""
 
-    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts: ...
+    def __call__(self, laid: LaidTexts) -> LineVerdicts: ...
 
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A stretch of gaps, ``start`` to ``stop``, that were not touched, or not without overwhelming evidence."""
+    """A stretch of gaps, ``start`` to ``stop``, that stayed as they were, and why: edits lie between such stretches."""
 
     reason: str
     start: int
@@ -48,7 +49,7 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """For each gap of a text how much more evidence an edit needs (infinite: never), and why.
+    """For each gap of texts how much more evidence an edit needs (infinite: never), and why.
 
     Attributes:
         caution: in logits, beyond the penalties.
@@ -61,39 +62,45 @@ class Judgement:
     reasons: NDArray[np.uint8]
 
     @classmethod
-    def of(
-        cls,
-        text: str,
-        characters: Codes,
-        bits: Bits,
-        line_breaks: Bits,
-        judge: LineJudge | None = None,
-        all_text: bool = False,
-    ) -> Judgement:
-        """Judges a text.
+    def of(cls, laid: LaidTexts, judge: LineJudge | None = None, all_text: bool = False) -> Judgement:
+        """Judges texts.
 
         Args:
-            text: the text.
-            characters: its characters.
-            bits: its gap bits.
-            line_breaks: gaps that hold a line break.
+            laid: the texts.
             judge: who judges lines; without one, no line lost its spaces and all are prose.
             all_text: take every line for prose.
         """
-        caution = np.zeros(len(bits), dtype=np.float32)
-        lost = np.zeros(len(bits), dtype=bool)
-        if judge is not None and len(bits):
-            verdicts = judge(text, characters, bits, line_breaks)
+        caution = np.zeros(len(laid.bits), dtype=np.float32)
+        lost = np.zeros(len(laid.bits), dtype=bool)
+        if judge is not None and len(lost):
+            verdicts = judge(laid)
             lost = verdicts.lost
             if not all_text:
                 caution = np.where(lost, np.float32(0), verdicts.caution)
-        kinds = guards.guarded_kinds(text, characters, bits, lost)
+        kinds = guards.guarded_kinds(laid, lost)
         reasons = np.where(kinds > 0, kinds, np.where(caution > 0, np.uint8(_NOT_PROSE), np.uint8(0)))
         return cls(np.where(kinds > 0, np.float32(np.inf), caution), lost, reasons)
 
-    def left_alone(self) -> list[LeftAlone]:
-        """The stretches that were left alone, in order."""
-        return list(_stretches(self.reasons))
+    def left_alone(self, laid: LaidTexts, edited: NDArray[np.intp] | None = None) -> list[list[LeftAlone]]:
+        """The stretches of each text that were left alone, in order: none of the edited gaps is in one."""
+        found: list[list[LeftAlone]] = [[] for _ in laid.texts]
+        reasons = self.reasons
+        if edited is not None and len(edited):
+            reasons = reasons.copy()
+            reasons[edited] = 0
+        if not reasons.any():
+            return found
+        edges = np.union1d(laid.starts, np.flatnonzero(np.diff(reasons)) + 1)
+        begins, stops, what = edges[:-1], edges[1:], reasons[edges[:-1]]
+        texts = laid.starts.searchsorted(begins, "right") - 1
+        for at in np.flatnonzero(what).tolist():
+            first = int(laid.starts[texts[at]])
+            found[texts[at]].append(LeftAlone(REASONS[what[at]], int(begins[at]) - first, int(stops[at]) - first))
+        return found
+
+    def doubts(self, edited: NDArray[np.intp]) -> list[str]:
+        """What stood against edits that were made, or nothing."""
+        return [REASONS[reason] for reason in self.reasons[edited].tolist()]
 
 
 def within(stretches: Iterable[LeftAlone], first: int, last: int, offset: int) -> Iterator[LeftAlone]:
@@ -110,12 +117,3 @@ def join_stretches(before: list[LeftAlone], after: Iterable[LeftAlone]) -> None:
         if before and before[-1].stop == one.start and before[-1].reason == one.reason:
             one = LeftAlone(one.reason, before.pop().start, one.stop)
         before.append(one)
-
-
-def _stretches(reasons: NDArray[np.uint8]) -> Iterator[LeftAlone]:
-    if not reasons.any():
-        return
-    edges = np.flatnonzero(np.diff(reasons)) + 1
-    for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(reasons)], strict=True):
-        if reasons[start]:
-            yield LeftAlone(REASONS[int(reasons[start])], start, stop)

@@ -8,19 +8,26 @@ so there is one implementation of each, and a line on the command line does not 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+FIRST_RUN = "first run on this machine: compiling, which takes up to half a minute and happens once"
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _creating = Lock()
 _is_interpreted = False
+_ours: set[Callable[..., Any]] = set()  # the functions that numba gets from here, not those of other packages
+_listeners: list[Callable[[], None]] = []
+_log = logging.getLogger(__name__)
+_was_logged = False
 
 
 @contextmanager
@@ -36,6 +43,16 @@ def interpreted() -> Iterator[None]:
             yield
     finally:
         _is_interpreted = False
+
+
+def on_compilation(listener: Callable[[], None]) -> Callable[[], None]:
+    """Calls this whenever a loop is compiled, rather than loaded, until the returned function is called.
+
+    Where there is no listener, the first loop of a process that is compiled is logged as a warning, which Python shows
+    on standard error: it is the only sign of life for up to half a minute.
+    """
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
 
 
 def compiled(function: Function) -> Function:
@@ -73,6 +90,7 @@ class _Loop:
 def _compile(function: Callable[..., Any], fastmath: bool) -> Any:
     import numba
 
+    _hear_numba()
     # Numba keeps what it compiled until the function's own file changes. What it calls and what constants it reads is
     # part of it, too, and may stand elsewhere; so it is kept under a name that changes with all of these.
     named = FunctionType(
@@ -80,14 +98,38 @@ def _compile(function: Callable[..., Any], fastmath: bool) -> Any:
     )
     named.__qualname__ = f"{function.__qualname__}.{fingerprint(function)}"
     named.__module__ = function.__module__
+    _ours.add(named)
 
-    def compile_it(cache: bool) -> Any:
-        return numba.njit(named, cache=cache, nogil=True, fastmath=fastmath)
-
+    # Nothing calls loops as C functions, and making these would be a twentieth of the time that compiling takes.
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "no_cfunc_wrapper": True}
     try:
-        return compile_it(cache=True)
+        return numba.njit(named, cache=True, **options)
     except RuntimeError:  # there is no place for what was compiled: neither the package nor a home can be written
-        return compile_it(cache=False)
+        return numba.njit(named, cache=False, **options)
+
+
+@cache
+def _hear_numba() -> None:
+    from numba.core import event as events
+
+    class Compilations(events.Listener):
+        def on_start(self, event: Any) -> None:
+            if event.data["dispatcher"].py_func in _ours:
+                _tell_compilation()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    events.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
+
+
+def _tell_compilation() -> None:
+    global _was_logged
+    for listener in list(_listeners):
+        listener()
+    if not _listeners and not _was_logged:
+        _log.warning("respace: %s", FIRST_RUN)
+        _was_logged = True
 
 
 def fingerprint(function: Callable[..., Any]) -> str:

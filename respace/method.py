@@ -76,8 +76,20 @@ def decided_bits(
     >>> decided_bits(given, np.array([0, -3, -1, 3], np.float32), 2.0, 2.0).tolist()
     [False, False, True, True]
     """
-    charged = 1.0 if sequence.lost is None else (~sequence.lost).astype(np.float32)
-    bits: Bits = np.where(sequence.bits, logits >= -deletion_penalty * charged, logits > insertion_penalty * charged)
+    bits = charged_bits(sequence.bits, sequence.lost, logits, insertion_penalty, deletion_penalty)
+    return with_lost_spaces(sequence, bits, logits)
+
+
+def charged_bits(
+    given: Bits, lost: Bits | None, logits: NDArray[np.float32], insertion_penalty: float, deletion_penalty: float
+) -> Bits:
+    """Which bit a logit means, gap by gap: of one sequence, or of many that are laid one after the other."""
+    charged = 1.0 if lost is None else (~lost).astype(np.float32)
+    return np.where(given, logits >= -deletion_penalty * charged, logits > insertion_penalty * charged)
+
+
+def with_lost_spaces(sequence: GivenSequence, bits: Bits, logits: NDArray[np.float32]) -> Bits:
+    """The bits, without a penalty in short lines that have no space and in which one is inserted."""
     lost = _lost_some(sequence, bits)
     return bits if lost is None else bits | (lost & (logits > 0))
 

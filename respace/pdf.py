@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from respace import pdf_process
 from respace.pdf_process import ENCRYPTED, OUT_OF_MEMORY
 from respace.storage.errors import BadOption
+from respace.storage.installing import install_hint
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
 # With this code the system's loader ends a process that has no memory left for a library.
@@ -59,7 +60,8 @@ def choose_backend(wanted: str = "auto") -> str:
     there = [name for name in BACKENDS if _is_there(name)]
     if wanted == "auto":
         if not there:
-            raise BadOption("--pdf_backend auto: none is installed. Install poppler-utils, or: pip install pypdfium2")
+            how = f"Install poppler-utils, or run: {install_hint('pdf')}"
+            raise BadOption(f"--pdf_backend auto: none is installed. {how}")
         return there[0]
     if wanted not in BACKENDS:
         raise BadOption(f"--pdf_backend {wanted}: expected auto, {', '.join(BACKENDS)}")

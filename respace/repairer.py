@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -19,11 +20,14 @@ from respace import gaps
 from respace.batching import by_size
 from respace.gaps import Bits, Codes, Edit
 from respace.judgement import Judgement, LeftAlone, LineJudge
+from respace.laid_texts import LaidTexts
 from respace.method import Decision, GivenSequence, Method
 from respace.windows import Window
 
 # Longer texts are repaired piece by piece, so that memory does not grow with the document.
 PIECE_CHARACTERS = 1 << 18
+# So many characters are planned and decided at once.
+_AT_ONCE = 4 * PIECE_CHARACTERS
 _HYPHENS = np.array([ord("-"), 0x00AD, 0x2010], dtype=np.uint32)
 
 
@@ -87,6 +91,11 @@ class Repairer:
         method = load_method(model, insertion_penalty, deletion_penalty)
         return cls(method, join_hyphenated, all_text, load_line_judge())
 
+    def __repr__(self) -> str:
+        """What decides (name, settings and sha256 of the model, penalties), and what was asked for beside it."""
+        asked = [name for name in ("join_hyphenated", "all_text") if getattr(self, name)]
+        return f"<{', '.join([f'Repairer {self.method.identity}', *asked])}>"
+
     @overload
     def repair(self, text: str) -> str: ...
     @overload
@@ -112,70 +121,80 @@ class Repairer:
         return self._repair_all(text)
 
     def _repair_all(self, texts: Sequence[str]) -> list[Repair]:
-        plans = [_Plan(text, self) for text in texts]
-        pieces = [(plan, piece) for plan in plans for piece in plan.pieces(self.method.context)]
-        # Long texts are decided a few pieces at a time: what is held at once is bounded, not the text.
-        for batch in by_size(pieces, lambda one: one[1].stop - one[1].start, 4 * PIECE_CHARACTERS):
-            decisions = self.method.decide([plan.given(piece) for plan, piece in batch])
-            for (plan, piece), decision in zip(batch, decisions, strict=True):
+        # What is held at once is bounded, as long as no text is longer.
+        return [one for group in by_size(texts, len, _AT_ONCE) for one in self._repair_together(group)]
+
+    def _repair_together(self, texts: Sequence[str]) -> list[Repair]:
+        plan = _Plan(LaidTexts.of(texts), self)
+        for batch in by_size(plan.pieces(), lambda one: one.stop - one.start, _AT_ONCE):
+            for piece, decision in zip(batch, self.method.decide([plan.given(one) for one in batch]), strict=True):
                 plan.accept(piece, decision)
-        return [plan.finish() for plan in plans]
+        return plan.finish()
 
 
 class _Plan:
-    """One text on its way through a method."""
+    """Texts on their way through a method, laid one after the other."""
 
-    def __init__(self, text: str, repairer: Repairer):
-        self.text = text
-        codes = gaps.code_points(text)
-        positions = np.flatnonzero(~gaps.is_space(codes))
-        self.characters = codes[positions]
-        self.before = gaps.gap_bits(positions)
-        self.protected = gaps.line_break_gaps(text)
-        self.given_bits = self.before
+    def __init__(self, laid: LaidTexts, repairer: Repairer):
+        self.laid, self.context = laid, repairer.method.context
+        self.given_bits = laid.bits
         if repairer.join_hyphenated:
-            after_hyphen = np.zeros_like(self.before)
-            after_hyphen[1:] = np.isin(self.characters[:-1], _HYPHENS)
-            self.given_bits = self.before & ~(self.protected & after_hyphen)
-        self.judgement = Judgement.of(
-            text, self.characters, self.before, self.protected, repairer.judge, repairer.all_text
-        )
-        self.after = self.before.copy()
-        self.confidence: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
+            after_hyphen = np.zeros_like(laid.bits)
+            after_hyphen[1:] = np.isin(laid.characters[:-1], _HYPHENS)
+            self.given_bits = laid.bits & ~(laid.line_breaks & after_hyphen)
+        self.judgement = Judgement.of(laid, repairer.judge, repairer.all_text)
+        self.decided = laid.bits.copy()
+        self.confidence = np.zeros(len(laid.bits), dtype=np.float32)
 
-    def pieces(self, context: int) -> Iterator[Window]:
-        length = len(self.characters)
-        if length < 2:
-            return
-        for keep_start in range(0, length, PIECE_CHARACTERS):
-            keep_stop = min(length, keep_start + PIECE_CHARACTERS)
-            yield Window(max(0, keep_start - context), min(length, keep_stop + context), keep_start, keep_stop)
+    def pieces(self) -> Iterator[Window]:
+        """What a method reads at once: a text, or a part of a long one."""
+        for start, stop in pairwise(self.laid.starts.tolist()):
+            if stop - start < 2:
+                continue
+            for keep_start in range(start, stop, PIECE_CHARACTERS):
+                keep_stop = min(stop, keep_start + PIECE_CHARACTERS)
+                yield Window(
+                    max(start, keep_start - self.context), min(stop, keep_stop + self.context), keep_start, keep_stop
+                )
 
     def given(self, piece: Window) -> GivenSequence:
         read = slice(piece.start, piece.stop)
-        lost, caution = self.judgement.lost[read], self.judgement.caution[read]
-        return GivenSequence(self.characters[read], self.given_bits[read], lost, caution, self.protected[read])
+        return GivenSequence(
+            self.laid.characters[read],
+            self.given_bits[read],
+            self.judgement.lost[read],
+            self.judgement.caution[read],
+            self.laid.line_breaks[read],
+        )
 
     def accept(self, piece: Window, decision: Decision) -> None:
         inside = slice(piece.keep_start - piece.start, piece.keep_stop - piece.start)
-        keep = slice(piece.keep_start, piece.keep_stop)
-        stays = self.protected[keep] | ~is_evident(decision.confidence[inside], self.judgement.caution[keep])
-        bits = np.where(stays, self.before[keep], decision.bits[inside])
-        if piece.keep_start == 0:
-            bits[0] = False
-        self.after[keep] = bits
-        changed = np.flatnonzero(bits != self.before[keep])
-        self.confidence.append((changed + piece.keep_start, decision.confidence[inside][changed]))
+        self.decided[piece.keep_start : piece.keep_stop] = decision.bits[inside]
+        self.confidence[piece.keep_start : piece.keep_stop] = decision.confidence[inside]
 
-    def finish(self) -> Repair:
-        edits = [
-            Edit(int(gap), "insertion" if self.after[gap] else "deletion", float(confidence))
-            for changed, confidences in self.confidence
-            for gap, confidence in zip(changed, confidences, strict=True)
+    def finish(self) -> list[Repair]:
+        laid = self.laid
+        stays = laid.line_breaks | ~is_evident(self.confidence, self.judgement.caution)
+        stays[laid.not_empty[:-1]] = True
+        after = np.where(stays, laid.bits, self.decided)
+        changed = np.flatnonzero(after != laid.bits)
+        left_alone = self.judgement.left_alone(laid, changed)
+        return [
+            self._finish(number, changed[own], after, left_alone[number])
+            for number, own in enumerate(laid.by_text(changed))
         ]
-        repaired = gaps.apply(self.text, self.after)
-        check_characters(self.characters, self.after, repaired)
-        return Repair(repaired, edits, self.judgement.left_alone())
+
+    def _finish(self, number: int, changed: NDArray[np.intp], after: Bits, left_alone: list[LeftAlone]) -> Repair:
+        text, (first, last) = self.laid.texts[number], self.laid.starts[number : number + 2].tolist()
+        if not len(changed):
+            return Repair(text, [], left_alone)
+        edits = [
+            Edit(gap - first, "insertion" if after[gap] else "deletion", float(self.confidence[gap]), doubt)
+            for gap, doubt in zip(changed.tolist(), self.judgement.doubts(changed), strict=True)
+        ]
+        repaired = gaps.apply(text, after[first:last])
+        check_characters(self.laid.characters[first:last], after[first:last], repaired)
+        return Repair(repaired, edits, left_alone)
 
 
 def is_evident(confidence: NDArray[np.float32], caution: NDArray[np.float32]) -> Bits:

@@ -62,6 +62,16 @@ def check_runner(arguments: Sequence[str]) -> None:
             _host_and_port(option, str(value))
     if short_name(runner) == "DataflowRunner":
         _check_dataflow(arguments)
+        _check_flexible(arguments)
+
+
+def _check_flexible(arguments: Sequence[str]) -> None:
+    """Flexible scheduling and resource hints exclude each other: Dataflow would refuse the job, or leave out a GPU."""
+    if option_value(arguments, "flexrs_goal") and "resource_hints" in option_names(arguments):
+        raise RunnerError(
+            "--flexrs_goal and --resource_hints (which --preset dataflow-gpu has) exclude each other. "
+            "Give --preset dataflow with --flexrs_goal, or leave --flexrs_goal out"
+        )
 
 
 def check_paths(arguments: Sequence[str], paths: Sequence[tuple[str, str]]) -> list[str]:
@@ -141,7 +151,7 @@ def _check_dataflow(arguments: Sequence[str]) -> None:
     if setup is not None and not os.path.isfile(setup):
         raise RunnerError(f"--setup_file {setup}: not found. Expected this project's setup.py; run from its folder")
     if setup is not None and not _can_build():
-        raise RunnerError(f"--setup_file {setup}: setuptools is too old to pack it. pip install 'respace[gcp]'")
+        raise RunnerError(f"--setup_file {setup}: setuptools is too old to pack it", extra="gcp")
     if image is None and not option_names(arguments) & {"setup_file", "extra_package", "extra_packages"}:
         raise RunnerError(
             "--runner=DataflowRunner: its workers have no respace. Give --sdk_container_image with an image of "
@@ -183,7 +193,7 @@ def _check_prism(arguments: Sequence[str]) -> None:
 
 def _check_dask(arguments: Sequence[str]) -> None:
     if importlib.util.find_spec("distributed") is None:
-        raise RunnerError("--runner=DaskRunner: dask.distributed is not installed. pip install 'respace[dask]'")
+        raise RunnerError("--runner=DaskRunner: dask.distributed is not installed", extra="dask")
     address = option_value(arguments, "dask_client_address")
     if address is not None:
         _check_reachable("dask_client_address", address.rpartition("://")[2], "the scheduler of Dask")
@@ -229,7 +239,7 @@ def _check_workers(arguments: Sequence[str]) -> None:
 
 def _check_credentials(arguments: Sequence[str]) -> None:
     if importlib.util.find_spec("google.cloud.dataflow_v1beta3") is None:
-        raise RunnerError("--runner=DataflowRunner: Beam's client for it is not installed. pip install 'respace[gcp]'")
+        raise RunnerError("--runner=DataflowRunner: Beam's client for it is not installed", extra="gcp")
     if "no_auth" in option_names(arguments):
         return
     import google.auth

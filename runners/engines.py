@@ -25,7 +25,16 @@ BATCH_CHARACTERS = 1 << 18
 
 
 class RunnerError(ValueError):
-    """A runner that cannot work with the options it got."""
+    """A runner that cannot work with the options it got.
+
+    Args:
+        message: the option, what is wrong with it, and what to do.
+        extra: the extra of this project that brings the package that is missing, if that is what is wrong.
+    """
+
+    def __init__(self, message: str, extra: str | None = None):
+        super().__init__(message)
+        self.extra = extra
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,10 @@ for attempt in range(60):
     try:
         answer = json.load(urllib.request.urlopen(request, timeout=30))
         break
+    except urllib.error.HTTPError as error:
+        if error.code != 503:  # the model is still loading
+            raise
+        time.sleep(1)
     except ConnectionError:
         time.sleep(1)
     except urllib.error.URLError as error:

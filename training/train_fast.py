@@ -12,18 +12,17 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.model import FastModel
 from models.fast.shape import dense_shapes
 from models.files import ModelFiles, load_model, save_model
+from models.tensorflow import import_tensorflow
 from respace.benchmarks import Benchmark, read_benchmarks
-from respace.extras import require
 from respace.noise.typos import codespell_typos, in_half, read_typos
 from respace.storage.errors import UserError
 from respace.storage.publish import publish
@@ -33,11 +32,14 @@ from training.data.stream import batches
 from training.fast.config import TrainConfig
 from training.fast.count_dictionary import count_dictionary
 from training.fast.count_table import count_table
-from training.fast.pruning import prune_front
-from training.fast.trainer import FastTrainer, start_from
+from training.fast.held_out import held_out_benchmarks, too_weak
 from training.loop import add_schedule_options, schedule_of, train
 from training.penalties import Penalties
 from training.score import format_table, score_fast
+from training.tensorboard import ScalarLog
+
+if TYPE_CHECKING:  # it imports TensorFlow, for which --help need not wait
+    from training.fast.trainer import FastTrainer
 
 
 def first_table(config: TrainConfig, run_dir: Path) -> NDArray[np.float32]:
@@ -85,6 +87,9 @@ def _all_texts(sources: tuple[Source, ...]) -> Iterator[str]:
 
 def start(config: TrainConfig, options: argparse.Namespace) -> FastTrainer:
     """A trainer, taken up where it stopped, grown from a model, or new."""
+    from training.fast.pruning import prune_front
+    from training.fast.trainer import FastTrainer, start_from
+
     checkpoint = options.run_dir / "checkpoint.npz"
     files = load_model(options.start_from) if options.start_from else None
     dictionary = first_dictionary(config, options.run_dir, files)
@@ -108,16 +113,14 @@ def run(trainer: FastTrainer, benchmarks: list[Benchmark], options: argparse.Nam
     table = trainer.table.shape
     print(f"{parameters:,} dense weights, table {table[0]:,} x {table[1]}", flush=True)
     print(f"{config.windows * config.length:,} positions per step", flush=True)
-    writer = tf.summary.create_file_writer(str(options.run_dir / "tensorboard"))
+    scalars = ScalarLog(options.run_dir / "tensorboard")
     name = options.name or options.run_dir.name
 
     def log(loss: float, speed: float) -> None:
-        with writer.as_default(step=trainer.step):
-            tf.summary.scalar("loss", loss)
-            tf.summary.scalar("thousand_characters_per_second", speed)
+        scalars.write(trainer.step, {"loss": loss, "thousand_characters_per_second": speed})
 
     def measure() -> None:
-        write_model(trainer, options.run_dir / "model", name, benchmarks, writer)
+        write_model(trainer, options.run_dir / "model", name, benchmarks, scalars)
 
     stream = InBackground(batches, config.stream(trainer.dictionary, options.shards), trainer.block)
     try:
@@ -129,11 +132,12 @@ def run(trainer: FastTrainer, benchmarks: list[Benchmark], options: argparse.Nam
 
 
 def write_model(
-    trainer: FastTrainer, directory: Path, model_name: str, benchmarks: list[Benchmark], writer: Any
+    trainer: FastTrainer, directory: Path, model_name: str, benchmarks: list[Benchmark], scalars: ScalarLog
 ) -> None:
     """Scores the model as it is, fits its penalties and writes it."""
     weights = trainer.weights()
     penalties = Penalties(insertion=2.0, deletion=2.0)
+    warning: str | None = "not scored: no rows are held out (every 100th is). Give --benchmarks, or more rows"
     if benchmarks:
         scores = score_fast(FastModel(trainer.config.network, weights), benchmarks)
         penalties = scores.penalties
@@ -146,10 +150,9 @@ def write_model(
         trainer.history.append(
             {"characters": trainer.characters, "hours": round(trainer.seconds / 3600, 2), "scores": percent}
         )
-        with writer.as_default(step=trainer.step):
-            for name, (f_score, accuracy) in percent.items():
-                tf.summary.scalar(f"f_score/{name}", f_score)
-                tf.summary.scalar(f"sequence_accuracy/{name}", accuracy)
+        for name, (f_score, accuracy) in percent.items():
+            scalars.write(trainer.step, {f"f_score/{name}": f_score, f"sequence_accuracy/{name}": accuracy})
+        warning = too_weak(scores)
     config = {
         "kind": "fast",
         "name": model_name,
@@ -170,6 +173,8 @@ def write_model(
     }
     sha256 = save_model(directory, config, weights)
     print(f"wrote {directory}, sha256 {sha256}", flush=True)
+    if warning is not None:
+        print(f"warning: {directory}: {warning}", file=sys.stderr, flush=True)
 
 
 def _without_folders(recipe: dict[str, Any]) -> dict[str, Any]:
@@ -179,6 +184,14 @@ def _without_folders(recipe: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _benchmarks(config: TrainConfig, options: argparse.Namespace) -> list[Benchmark]:
+    """Those that are given, or one of text that is held out."""
+    if options.benchmarks:
+        return read_benchmarks(options.benchmarks, options.benchmark_sequences)
+    # What shards are made of is not known here, so nothing of it is held out.
+    return [] if options.shards else held_out_benchmarks(config)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", required=True, help="JSON file, see TrainConfig")
@@ -186,15 +199,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--name", help="the model's name (default: that of run_dir)")
     parser.add_argument("--shards", help="shards of pipelines.make_training_shards, in place of the configured text")
     parser.add_argument("--start_from", help="a model to go on from, where there is no checkpoint")
-    parser.add_argument("--benchmarks", help="directory of benchmarks to score on while training")
+    parser.add_argument("--benchmarks", help="benchmarks to score on (default: rows that are held out)")
     parser.add_argument("--benchmark_sequences", type=int, default=500)
     add_schedule_options(parser)
     options = parser.parse_args(arguments)
     try:
-        require("tensorboard", "training.train_fast")  # its log is first written minutes later
         config = TrainConfig.read(options.config)
-        benchmarks = read_benchmarks(options.benchmarks, options.benchmark_sequences) if options.benchmarks else []
+        benchmarks = _benchmarks(config, options)
         options.run_dir.mkdir(parents=True, exist_ok=True)
+        import_tensorflow()
         trainer = start(config, options)
     except (OSError, ValueError, UserError) as error:
         print(f"training.train_fast: {error}", file=sys.stderr)

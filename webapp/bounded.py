@@ -15,7 +15,7 @@ class Busy(Exception):
 
 
 class TooSlow(Exception):
-    """The answer took longer than allowed."""
+    """The answer took longer than allowed; the message says what to do."""
 
 
 class BoundedQueue:
@@ -23,11 +23,16 @@ class BoundedQueue:
 
     A function that takes too long cannot be stopped; it keeps its place until it has ended, so that the work that is
     going on is bounded too.
+
+    Args:
+        waiting: functions that may be there at once.
+        seconds: time for one, with the time that it waited.
+        advice: what who asked for too much should do.
     """
 
-    def __init__(self, waiting: int, seconds: float):
-        self.waiting, self.seconds = waiting, seconds
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="repair")
+    def __init__(self, waiting: int, seconds: float, advice: str):
+        self.waiting, self.seconds, self.advice = waiting, seconds, advice
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="queue")
         self._places = 0
 
     async def run(self, action: Callable[[], Answer]) -> Answer:
@@ -45,7 +50,7 @@ class BoundedQueue:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self.seconds)
         except TimeoutError:
             future.cancel()  # if it has not begun
-            raise TooSlow from None
+            raise TooSlow(f"no answer within {self.seconds:g} s. {self.advice}") from None
 
     def _done(self, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
         def free() -> None:

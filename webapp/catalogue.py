@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from respace.benchmarks import CORRECT, CORRUPT, PREDICTIONS, find_benchmarks, find_predictions, read_lines
 from respace.sequence_scores import CharactersDiffer, score_sequences
 from respace.storage.errors import BadFile, UserError
 from respace.storage.files import filesystem, join_url
+from webapp.repair_service import shown_name
 
 
 @dataclass
@@ -18,6 +20,7 @@ class Catalogue:
 
     texts: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    _f_scores: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
     def find(cls, benchmarks: Sequence[str], predictions: Sequence[str], limit: int | None = None) -> Catalogue:
@@ -56,23 +59,25 @@ class Catalogue:
         try:
             lines = read_lines(url, limit)
             wanted = len(lines)  # an evaluation of the first sequences only is as good, for those
-            score_sequences(texts[CORRUPT][:wanted], texts[CORRECT][:wanted], lines)
+            scores = score_sequences(texts[CORRUPT][:wanted], texts[CORRECT][:wanted], lines)
         except ValueError as error:
             self.left_out.append(f"{url}: {error}")
         else:
-            texts[f"{PREDICTIONS}/{method}.txt"] = lines
+            texts[f"{PREDICTIONS}/{shown_name(method)}.txt"] = lines
+            right, wrong, missed = scores.edits.sum(axis=0).tolist()
+            self._f_scores[benchmark, shown_name(method)] = 2 * right / max(1, 2 * right + wrong + missed)
+
+    def _f_score(self, benchmark: str, method: str) -> float:
+        return self._f_scores[benchmark, method]
 
     def index(self) -> dict[str, Any]:
         """What can be chosen."""
         prefix = f"{PREDICTIONS}/"
-        benchmarks = [
-            {
-                "name": name,
-                "sequences": len(texts[CORRUPT]),
-                "methods": [one.removeprefix(prefix).removesuffix(".txt") for one in texts if one.startswith(prefix)],
-            }
-            for name, texts in self.texts.items()
-        ]
+        benchmarks = []
+        for name, texts in self.texts.items():
+            methods = [one.removeprefix(prefix).removesuffix(".txt") for one in texts if one.startswith(prefix)]
+            best = max(methods, key=partial(self._f_score, name), default=None)
+            benchmarks.append({"name": name, "sequences": len(texts[CORRUPT]), "methods": methods, "best": best})
         return {"benchmarks": benchmarks, "left_out": self.left_out}
 
     def content(self, benchmark: str, file: str) -> str | None:

@@ -70,12 +70,16 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
     several = {"type": "object", "required": ["repairs"], "properties": {"repairs": {"type": "array", "items": repair}}}
     reasons = {
         "400": "the request cannot be understood",
+        "401": "the token is missing that was printed when the application started",
+        "403": "another site's page, or another name than those of --allowed_hosts",
         "413": f"more than {most_bytes} bytes",
         "429": "too many requests are waiting; try again after the seconds of Retry-After",
+        "503": "the model is still loading; try again after the seconds of Retry-After",
         "504": "the answer took too long",
     }
     answers = {code: _answer(text, error) for code, text in reasons.items()}
-    answers["200"] = _answer("the repaired text or texts", {"oneOf": [repair, several]})
+    repair_answers = {code: answer for code, answer in answers.items() if code != "401"}
+    repair_answers["200"] = _answer("the repaired text or texts", {"oneOf": [repair, several]})
     return {
         "openapi": "3.1.0",
         "info": {"title": "Respace", "version": VERSION, "description": "Repairs spaces and changes nothing else."},
@@ -84,7 +88,7 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                 "post": {
                     "summary": "Repair one text or several",
                     "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
-                    "responses": answers,
+                    "responses": repair_answers,
                 }
             },
             "/api/pdf": {
@@ -92,7 +96,7 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                     "summary": "The text of a PDF, not repaired",
                     "requestBody": {"required": True, "content": {"application/pdf": {"schema": {}}}},
                     "responses": {
-                        **{code: answers[code] for code in ("400", "413", "429", "504")},
+                        **{code: answers[code] for code in ("400", "403", "413", "429", "504")},
                         "503": _answer("no reader of PDFs is installed", error),
                         "200": _answer("the text", _object(text="string")),
                     },
@@ -102,7 +106,7 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                 "get": {
                     "summary": "The corpus that was opened: its report, and its least certain edits",
                     "responses": {
-                        **{code: answers[code] for code in ("429", "504")},
+                        **{code: answers[code] for code in ("401", "403", "429", "504")},
                         "404": _answer("no corpus was opened", error),
                         "503": _answer("the report or the review file cannot be understood", error),
                         "200": _answer("report and edits", _object(summary="object", edits="array", notes="array")),
@@ -114,11 +118,21 @@ def openapi(methods: tuple[str, ...], most_bytes: int) -> dict[str, Any]:
                     "summary": "Accept or reject an edit",
                     "requestBody": {"required": True, "content": {"application/json": {"schema": decision}}},
                     "responses": {
-                        **{code: answers[code] for code in ("400", "413", "429", "504")},
+                        **{code: answers[code] for code in ("400", "401", "403", "413", "429", "504")},
                         "404": _answer("no corpus was opened", error),
                         "415": _answer("another content-type than application/json", error),
                         "503": _answer("the review file cannot be understood", error),
                         "200": _answer("saved", _object(saved="boolean")),
+                    },
+                }
+            },
+            "/api/ready": {
+                "get": {
+                    "summary": "Whether texts can be repaired already",
+                    "responses": {
+                        "403": answers["403"],
+                        "503": answers["503"],
+                        "200": _answer("they can", _object(ready="boolean")),
                     },
                 }
             },

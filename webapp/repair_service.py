@@ -6,16 +6,20 @@ import copy
 import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from models.files import load_config
+from models.files import load_config, shipped_models
 from models.identity import penalties_in_force
-from models.methods import ALIASES, BASELINES
+from models.methods import ALIASES
 from respace.repairer import Repair, Repairer
 
 _FIELDS = ("text", "method", "insertion_penalty", "deletion_penalty", "all_text")
 _MOST_TEXTS = 1000
+# Prose with errors, a line without spaces, and one that is not prose, so that every loop runs once.
+_WARM_UP = [
+    "Thealgo rithm isfast, and it chan ges nothing else.\n" * 50,
+    "thisisalinethatlostallofitsspacessomewhereontheway\nint main(void) { return 0; }",
+]
 
 
 class BadRequest(ValueError):
@@ -54,9 +58,10 @@ class RepairRequest:
             raise BadRequest("'text' is missing or no text: expected a string, or a list of strings")
         if len(texts) > _MOST_TEXTS:
             raise BadRequest(f"{len(texts)} texts: expected at most {_MOST_TEXTS} in one request")
-        method = content.get("method", methods[0])
-        if not isinstance(method, str) or method not in methods:
-            raise BadRequest(f"method {_shown(method)}: expected one of {', '.join(methods)}")
+        named = content.get("method", methods[0])
+        method = shown_name(named) if isinstance(named, str) else None
+        if method not in methods:
+            raise BadRequest(f"method {_shown(named)}: expected one of {', '.join(methods)}")
         all_text = content.get("all_text", False)
         if not isinstance(all_text, bool):
             raise BadRequest(f"all_text {_shown(all_text)}: expected true or false")
@@ -75,23 +80,25 @@ class RepairService:
 
     def __init__(self, methods: tuple[str, ...]):
         self.methods = methods
+        self._loaded: dict[str, Repairer] = {}
 
-    def answer(self, request: RepairRequest) -> dict[str, Any]:
+    def load(self) -> None:
+        """Loads all methods, and repairs enough with each that its loops are compiled."""
+        for name in self.methods:
+            self._loaded[name] = Repairer.load(name)
+            self._loaded[name].repair(_WARM_UP)
+
+    def answer(self, request: RepairRequest) -> bytes:
+        """The answer as JSON."""
         repairer = self._repairer(request)
         repairs = repairer.repair_with_edits(list(request.texts))
         answers = [_answer(one) for one in repairs]
         found: dict[str, Any] = answers[0] if request.single else {"repairs": answers}
-        return {**found, "method": request.method, "identity": repairer.method.identity}
-
-    def penalties(self, method: str) -> dict[str, float] | None:
-        """The model's own penalties, or None where a method has none."""
-        if method in BASELINES:
-            return None
-        insertion, deletion = penalties_in_force(load_config(ALIASES.get(method, method)), None, None)
-        return {"insertion": insertion, "deletion": deletion}
+        # Escapes keep lone surrogates, which JSON can hold and UTF-8 cannot.
+        return json.dumps({**found, "method": request.method, "identity": repairer.method.identity}).encode("ascii")
 
     def _repairer(self, request: RepairRequest) -> Repairer:
-        loaded = _loaded(request.method)
+        loaded = self._loaded[request.method]
         method = copy.copy(loaded.method)  # weights are shared, penalties are the request's own
         for name in ("insertion_penalty", "deletion_penalty"):
             wanted = getattr(request, name)
@@ -103,9 +110,22 @@ class RepairService:
         return Repairer(method, all_text=request.all_text, judge=loaded.judge)
 
 
-@lru_cache(maxsize=4)
-def _loaded(method: str) -> Repairer:
-    return Repairer.load(method)
+def shown_name(method: str) -> str:
+    """The name under which a method is shown: one that has two names is shown once.
+
+    >>> shown_name("default"), shown_name("greedy")
+    ('fast', 'greedy')
+    """
+    return "fast" if method == ALIASES["fast"] else method
+
+
+def own_penalties(method: str) -> dict[str, float] | None:
+    """The model's own penalties, or None where a method has none."""
+    model = ALIASES.get(method, method)
+    if model not in shipped_models():
+        return None
+    insertion, deletion = penalties_in_force(load_config(model), None, None)
+    return {"insertion": insertion, "deletion": deletion}
 
 
 def _penalty(content: dict[str, Any], name: str) -> float | None:

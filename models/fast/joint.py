@@ -139,17 +139,20 @@ def _decide(
     target = np.zeros(2 * BEAM, dtype=np.int64)
     order = np.zeros(2 * BEAM, dtype=np.int64)
 
+    # Of 64 bits, so that what is called with these is compiled for one type only.
+    space: Any = np.int64(SPACE)
+    nothing: Any = np.int64(0)
     states = 1
-    stretch = 0  # steps since there was one state only
+    stretch = nothing  # steps since there was one state only
     for at in range(len(symbols)):
-        symbol = int(symbols[at])
+        symbol: Any = np.int64(symbols[at])
         if symbol == 0:
             if stretch:
                 _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
-            states, stretch = 1, 0
+            states, stretch = 1, nothing
             continue
         if at == 0 or symbols[at - 1] == 0:
-            states, stretch = 1, 0
+            states, stretch = 1, nothing
             scores[0] = 0.0
             known[0] = 2
             histories[0, LONGEST_CONTEXT - 2] = SPACE
@@ -159,9 +162,9 @@ def _decide(
         if states == 1 and not open_gap:
             if stretch:
                 _finish(at, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
-                stretch = 0
+                stretch = nothing
             if logits[at] > 0:
-                _append(histories[0], SPACE)
+                _append(histories[0], space)
             _append(histories[0], symbol)
             known[0] = min(LONGEST_CONTEXT, known[0] + (2 if logits[at] > 0 else 1))
             scores[0] = 0.0
@@ -180,9 +183,9 @@ def _decide(
                 _copy(histories[state], new_histories[arcs])
                 its_known = known[state]
                 if bit:
-                    cost = next_cost(hashes, its_known, SPACE, fingerprints, costs, context_fingerprints, context_costs)
+                    cost = next_cost(hashes, its_known, space, fingerprints, costs, context_fingerprints, context_costs)
                     step += logits[at] - share[at] * cost
-                    _append(new_histories[arcs], SPACE)
+                    _append(new_histories[arcs], space)
                     its_known = min(LONGEST_CONTEXT, its_known + 1)
                     hash_suffixes(new_histories[arcs], its_known, hashes)
                 cost = next_cost(hashes, its_known, symbol, fingerprints, costs, context_fingerprints, context_costs)
@@ -225,7 +228,7 @@ def _decide(
             reached[stretch, state] = scores[state]
         if stretch == LONGEST_STRETCH:
             _finish(at + 1, stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)
-            states, stretch = 1, 0
+            states, stretch = 1, nothing
             scores[0] = 0.0
     if stretch:
         _finish(len(symbols), stretch, arc_from, arc_to, arc_bit, arc_score, arc_count, reached, out)

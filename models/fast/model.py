@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from models.fast.dictionary import Dictionary
 from models.fast.inputs import LOOKS_AHEAD, Inputs, inputs_of, quotes_told_apart
-from models.fast.joint import LONGEST_STRETCH, JointWeights, far_from_spaces, joint_logits
+from models.fast.joint import LONGEST_STRETCH, UNSPACED, JointWeights, far_from_spaces, joint_logits
 from models.fast.language_model import LanguageModel
-from models.fast.processor import ProcessorNetwork
+from models.fast.processor import LastLayer, ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
 from models.files import ModelError, ModelFiles, Weights, is_number
 from models.processors import one_thread_per_product, threads_to_use
+from models.reader.model import Reader
 from models.tensorflow import has_gpu, import_tensorflow
 from respace.batching import by_size
 from respace.method import GivenSequence
@@ -40,6 +41,9 @@ class Network(Protocol):
 
     def __call__(self, inputs: Inputs) -> NDArray[np.float32]:
         """One logit for each place."""
+
+    def with_last_layer(self, inputs: Inputs) -> tuple[NDArray[np.float32], LastLayer]:
+        """The logits, and what gives the last layer at some places, ``[places, hidden]``."""
 
 
 def network_of(config: FastConfig, weights: Weights, certain: Sequence[Sequence[float]] | None = None) -> Network:
@@ -72,6 +76,7 @@ class FastModel:
         joint: JointWeights | None = None,
         certain: Sequence[Sequence[float]] | None = None,
         network: Network | None = None,
+        reader: Reader | None = None,
     ):
         """
         Args:
@@ -80,6 +85,7 @@ class FastModel:
             joint: how much the language model counts.
             certain: which logits are final at the exits of the network, see `models.fast.processor`.
             network: what computes it, if not what suits this machine.
+            reader: reads the passages around gaps that are uncertain after rescoring, if there is one.
         """
         wanted = {name: list(shape) for name, shape in dense_shapes(config).items()}
         wanted["table"] = [config.features.rows, config.row_width]
@@ -98,24 +104,28 @@ class FastModel:
         self.language_model = LanguageModel.from_weights(weights)
         self.joint = joint or JointWeights()
         self.network = network or network_of(config, weights, certain)
+        self.reader = reader
 
     @classmethod
-    def from_files(cls, files: ModelFiles) -> FastModel:
+    def from_files(cls, files: ModelFiles, network: Network | None = None, effort: str = "default") -> FastModel:
         return cls(
             FastConfig.from_json(files.config["network"]),
             files.weights,
             JointWeights(**files.config.get("joint", {})),
             files.config.get("certain"),
+            network,
+            Reader.from_files(files, effort),
         )
 
     @property
     def context(self) -> int:
         """How far a decision looks to either side."""
-        return self.config.context + LOOKS_AHEAD + (LONGEST_STRETCH if self.language_model else 0)
+        rescored = self.config.context + LOOKS_AHEAD + (LONGEST_STRETCH if self.language_model else 0)
+        return rescored + (self.reader.context if self.reader else 0)
 
     def sequence_logits(self, sequences: Sequence[GivenSequence]) -> Logits:
-        """Logits of sequences of any length, after the language model was heard."""
-        return self._in_groups(self._heard_logits if self.language_model else self._group_logits, sequences)
+        """Logits of sequences of any length, after the language model was heard and uncertain passages were read."""
+        return self._in_groups(self._final_logits, sequences)
 
     def network_logits(self, sequences: Sequence[GivenSequence]) -> Logits:
         """Logits of sequences of any length, as the network alone finds them."""
@@ -128,17 +138,22 @@ class FastModel:
         if not sequences:
             return []
         layout = Layout(sequences, apart=1)
-        together = joint_logits(
+        return layout.taken_up(self._rescored(layout, sequences, layout.laid(logits, np.float32)))
+
+    def _rescored(
+        self, layout: Layout, sequences: Sequence[GivenSequence], logits: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        assert self.language_model is not None
+        return joint_logits(
             self.language_model,
             self.joint,
             quotes_told_apart(
                 layout.laid([one.characters for one in sequences], np.int32),
                 layout.laid([_line_starts(one) for one in sequences], np.bool_),
             ),
-            layout.laid(logits, np.float32),
-            layout.laid([far_from_spaces(one.bits) for one in sequences], np.bool_),
+            logits,
+            layout.laid(_far_from_spaces(sequences), np.bool_),
         )
-        return layout.taken_up(together)
 
     def _in_groups(self, work: Callable[[list[GivenSequence]], Logits], sequences: Sequence[GivenSequence]) -> Logits:
         """Work on groups of sequences, one thread each; the compiled loops and the products let others run."""
@@ -150,8 +165,16 @@ class FastModel:
             with ThreadPoolExecutor(threads) as executor:
                 return [one for found in executor.map(work, groups) for one in found]
 
-    def _heard_logits(self, group: list[GivenSequence]) -> Logits:
-        return self.hear_language_model(group, self._group_logits(group))
+    def _final_logits(self, group: list[GivenSequence]) -> Logits:
+        layout = Layout(group, self.network.apart, self.network.aligned)
+        inputs = self._inputs(group, layout)
+        network_logits, last_layer = self.network.with_last_layer(inputs)
+        logits = network_logits
+        if self.language_model is not None:
+            logits = self._rescored(layout, group, network_logits)
+        if self.reader is not None:
+            logits = self.reader.read(inputs, layout.stretches, network_logits, logits, last_layer)
+        return layout.taken_up(logits)
 
     def _group_logits(self, group: list[GivenSequence]) -> Logits:
         """Whole sequences, laid as far apart as the network wants them."""
@@ -182,18 +205,29 @@ class Layout:
     def __init__(self, sequences: Sequence[GivenSequence], apart: int, aligned: int = 1):
         self._lengths = [len(one.bits) for one in sequences]
         rooms = [-(-(length + apart) // aligned) * aligned for length in self._lengths]
-        *self._starts, self._size = np.cumsum([0, *rooms]).tolist()
+        *self.starts, self._size = np.cumsum([0, *rooms]).tolist()
 
     def laid(self, arrays: Sequence[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:
         """Arrays of the sequences' lengths, with 0 in between."""
         out = np.zeros(self._size, dtype=kind)
-        for start, array in zip(self._starts, arrays, strict=True):
+        for start, array in zip(self.starts, arrays, strict=True):
             out[start : start + len(array)] = array
         return out
 
-    def taken_up(self, laid: NDArray[np.float32]) -> Logits:
+    @property
+    def stretches(self) -> list[slice]:
+        """Where the sequences lie."""
+        return [slice(start, start + length) for start, length in zip(self.starts, self._lengths, strict=True)]
+
+    def taken_up(self, laid: NDArray[Any]) -> list[NDArray[Any]]:
         """The sequences' parts of an array that was laid so."""
-        return [laid[start : start + length] for start, length in zip(self._starts, self._lengths, strict=True)]
+        return [laid[stretch] for stretch in self.stretches]
+
+
+def _far_from_spaces(sequences: Sequence[GivenSequence]) -> list[NDArray[np.bool_]]:
+    """`far_from_spaces` of each sequence: so far apart, none reaches another one."""
+    layout = Layout(sequences, apart=UNSPACED)
+    return layout.taken_up(far_from_spaces(layout.laid([one.bits for one in sequences], np.bool_)))
 
 
 def _without_first(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.fast.inputs import Inputs
 from models.fast.network import Arithmetic, logits
+from models.fast.processor import LastLayer, ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
 from models.files import Weights
 from respace.windows import Window, windows
@@ -90,6 +92,7 @@ class TensorFlowNetwork:
             head: whose logits: those of an exit, by its number, or of the last layer.
         """
         self.config, self.batches, self._head = config, batches or Batches(), head
+        self._weights = weights
         self._arithmetic = Arithmetic(tf.as_dtype(self.batches.precision), lambda function: function)
         features = config.features
         self._table = tf.constant(weights["table"])
@@ -134,6 +137,14 @@ class TensorFlowNetwork:
                 middle = result[row, window.keep_start - window.start : window.keep_stop - window.start]
                 out[start + window.keep_start : start + window.keep_stop] = middle
         return out
+
+    def with_last_layer(self, inputs: Inputs) -> tuple[NDArray[np.float32], LastLayer]:
+        """As when called; and what gives the last layer at some places. That is computed on CPUs: they are few."""
+        return self(inputs), lambda places: self._on_cpu.last_layer(inputs, places)
+
+    @cached_property
+    def _on_cpu(self) -> ProcessorNetwork:
+        return ProcessorNetwork(self.config, self._weights)
 
     def _run(self, inputs: Inputs, batch: list[tuple[int, Window]]) -> NDArray[np.float32]:
         """Logits of a padded batch of windows."""

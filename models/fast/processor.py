@@ -13,7 +13,7 @@ The same numbers as `models.fast.network`, up to rounding, without TensorFlow an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,9 +25,10 @@ from models.fast.shape import NEAR, FastConfig, front_parts
 from models.files import Weights
 from models.processors import rounding_of_rows
 from respace.gaps import Bits
-from respace.windows import windows
+from respace.windows import Window, windows
 
 Floats = NDArray[np.float32]
+LastLayer = Callable[[NDArray[np.int64]], Floats]
 
 # Characters that are computed at once, about.
 CHUNK = 4096
@@ -84,17 +85,48 @@ class ProcessorNetwork:
 
     def __call__(self, inputs: Inputs) -> Floats:
         """One logit for each place of texts that lie so far apart; how many places there are is a multiple, too."""
+        return self._all_logits(inputs, None)
+
+    def with_last_layer(self, inputs: Inputs) -> tuple[Floats, LastLayer]:
+        """As when called; and what gives the last layer at some places, ``[places, hidden]``."""
+        computed = _Computed(len(inputs.characters))
+        return self._all_logits(inputs, computed), lambda places: self._layer_at(inputs, places, computed)
+
+    def last_layer(self, inputs: Inputs, places: NDArray[np.int64]) -> Floats:
+        """What comes out of the last layer at some places, ``[places, hidden]``."""
+        return self._layer_at(inputs, places, _Computed(len(inputs.characters)))
+
+    def _all_logits(self, inputs: Inputs, last_layer: _Computed | None) -> Floats:
+        out = np.zeros(len(inputs.characters), dtype=np.float32)
+        for room, window in self._chunks(inputs):
+            wanted = _inside(window, room.filled)
+            kept = slice(window.keep_start - window.start, window.keep_stop - window.start)
+            out[window.keep_start : window.keep_stop] = self._logits(room, wanted)[kept]
+            if last_layer is not None:
+                last_layer.keep(window.start, _inside(window, room.done[-1]), room.x[-1])
+        return out
+
+    def _layer_at(self, inputs: Inputs, places: NDArray[np.int64], last_layer: _Computed) -> Floats:
+        """The last layer at these places; where an exit was certain, it is computed now."""
+        missing = np.zeros(len(inputs.characters), dtype=bool)
+        missing[places] = True
+        missing &= ~last_layer.places
+        if missing.any():
+            for room, window in self._chunks(inputs, missing):
+                here = _inside(window, missing[window.start : window.stop])
+                self._compute(room, len(self.config.dilations), here)
+                last_layer.keep(window.start, here, room.x[-1])
+        return last_layer.at(places)
+
+    def _chunks(self, inputs: Inputs, wanted: Bits | None = None) -> Iterator[tuple[_Room, Window]]:
+        """What stands at the places of each chunk; chunks without a wanted place are left out."""
         size = len(inputs.characters)
-        out = np.zeros(size, dtype=np.float32)
         halo, chunk = (-(-count // self.aligned) * self.aligned for count in (sum(self.config.dilations), CHUNK))
         with self._room(min(size, chunk + 2 * halo)) as room:
             for window in windows(size, chunk + 2 * halo, halo):
-                kept = slice(window.keep_start - window.start, window.keep_stop - window.start)
-                self._read(room, inputs, window.start, window.stop)
-                wanted = np.zeros_like(room.filled)
-                wanted[kept] = room.filled[kept]
-                out[window.keep_start : window.keep_stop] = self._logits(room, wanted)[kept]
-        return out
+                if wanted is None or wanted[window.keep_start : window.keep_stop].any():
+                    self._read(room, inputs, window.start, window.stop)
+                    yield room, window
 
     @contextmanager
     def _room(self, places: int) -> Iterator[_Room]:
@@ -158,6 +190,27 @@ class ProcessorNetwork:
         loops.put_layer(before, product, self._biases[layer], chosen, room.x[layer + 1])
 
 
+class _Computed:
+    """What comes out of the last layer at those places of texts where it was computed."""
+
+    def __init__(self, places: int):
+        self.places = np.zeros(places, dtype=bool)
+        self._parts: list[tuple[NDArray[np.intp], Floats]] = []
+
+    def keep(self, start: int, computed: Bits, layer: Floats) -> None:
+        """What was computed of a chunk."""
+        self.places[start : start + len(computed)] |= computed
+        places = np.flatnonzero(computed)
+        self._parts.append((places + start, layer[places]))
+
+    def at(self, places: NDArray[np.int64]) -> Floats:
+        """``[places, hidden]``; they must be computed."""
+        known, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        order = np.argsort(known)
+        found: Floats = rows[order[np.searchsorted(known, places, sorter=order)]]
+        return found
+
+
 class _Room:
     """Where a chunk is computed; the next one takes the same place, which is in the cache by then.
 
@@ -199,6 +252,14 @@ def _head(room: _Room, x: Floats, wanted: Bits, head: Sequence[Floats], logits: 
         x = np.take(x, chosen, axis=0, out=room.rows[: len(chosen)], mode="wrap")
     hidden = room.hidden[: len(x) * dense.shape[1]].reshape(len(x), -1)
     loops.last_layer(np.matmul(x, dense, out=hidden), dense_bias, kernel[:, 0], bias[0], chosen, logits)
+
+
+def _inside(window: Window, wanted: Bits) -> Bits:
+    """The wanted places of a window, without those that are read as context only."""
+    out = np.zeros_like(wanted)
+    kept = slice(window.keep_start - window.start, window.keep_stop - window.start)
+    out[kept] = wanted[kept]
+    return out
 
 
 def _longest(config: FastConfig) -> int:

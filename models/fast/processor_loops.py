@@ -26,8 +26,12 @@ def in_slots(wanted: Any, rounding: Any, out: Any) -> int:
     [1, 4, 2, 9, 12, -1]
     """
     period = len(rounding)
-    free = np.zeros(rounding.max() + 1, dtype=np.int64)  # the next row for each way of rounding
-    for kind in range(len(free)):
+    # Loops in place of `max` and of slices, which take longer to compile than all the rest.
+    kinds = 0
+    for place in range(period):
+        kinds = max(kinds, rounding[place] + 1)
+    free = np.zeros(kinds, dtype=np.int64)  # the next row for each way of rounding
+    for kind in range(kinds):
         while rounding[free[kind]] != kind:
             free[kind] += 1
     rows = 0
@@ -37,7 +41,8 @@ def in_slots(wanted: Any, rounding: Any, out: Any) -> int:
         kind = rounding[place % period]
         row = free[kind]
         while rows <= row:
-            out[rows : rows + period] = EMPTY
+            for empty in range(rows, rows + period):
+                out[empty] = EMPTY
             rows += period
         out[row] = place
         row += 1

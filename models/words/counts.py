@@ -28,7 +28,7 @@ WORDS_MODEL = "words"
 
 LETTER, DIGIT, OTHER = 0, 1, 2
 _TABLE = 0x3000
-_APOSTROPHES = np.array([ord("'"), 0x2019], dtype=np.uint32)
+_APOSTROPHE, _CURLY_APOSTROPHE = ord("'"), 0x2019
 HASH_BASE, HASH_SCRAMBLE = GOLDEN, np.uint64(0xD6E8FEB86659FD93)
 # Letters for words nobody has seen: a-z, A-Z, all others, and the edge of a word.
 OTHER_LETTER, EDGE, LETTERS = 52, 53, 54
@@ -59,7 +59,7 @@ _IS_UPPER = np.array([chr(code).isupper() for code in range(_TABLE)] + [False])
 def kinds_of(codes: Codes) -> NDArray[np.uint8]:
     """LETTER, DIGIT or OTHER for each character; an apostrophe between two letters is a letter."""
     kinds = _KINDS[np.minimum(codes, _TABLE)].copy()
-    inner = np.flatnonzero(np.isin(codes[1:-1], _APOSTROPHES)) + 1
+    inner = np.flatnonzero((codes[1:-1] == _APOSTROPHE) | (codes[1:-1] == _CURLY_APOSTROPHE)) + 1
     kinds[inner[(kinds[inner - 1] == LETTER) & (kinds[inner + 1] == LETTER)]] = LETTER
     return kinds
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, is_local
+from respace.storage.installing import install_hint
 from respace.storage.publish import check_writable
 from runners.checks import check_paths, check_runner, check_services
 from runners.engines import (
@@ -94,7 +95,7 @@ class JobOptions:
         0.01, "fail if more documents than this fail (default 0.01)", metavar="F", least=0, most=1
     )
     local_workers: int | None = option(None, "processes on this machine (default: one per core)", metavar="N", least=1)
-    verbose: bool = option(False, "show where an error comes from")
+    verbose: bool = option(False, "show where an error comes from; with --dry_run, list every file")
     preset: str | None = option(
         None, f"the engine, with the options that it needs: {', '.join(PRESETS)}", metavar="ENGINE"
     )
@@ -122,7 +123,7 @@ class JobOptions:
         try:
             check_runner(self.engine_arguments)
         except RunnerError as error:
-            raise BadOption(str(error)) from None
+            raise _bad_option(error) from None
         check_apart(self.input, self.output)
 
     @property
@@ -215,6 +216,10 @@ def parse_options(kind: type[Options], argv: Sequence[str] | None = None) -> Opt
     return kind(**given, beam_arguments=tuple(others))
 
 
+def _bad_option(error: RunnerError) -> BadOption:
+    return BadOption(f"{error}. Run: {install_hint(error.extra)}" if error.extra else str(error))
+
+
 def check_engine(options: JobOptions) -> None:
     """Fails if the engine cannot be reached, or could not do the job; within seconds.
 
@@ -228,7 +233,7 @@ def check_engine(options: JobOptions) -> None:
             print(f"warning: {warning}", file=sys.stderr)
         check_services(options.engine_arguments)
     except RunnerError as error:
-        raise BadOption(str(error)) from error
+        raise _bad_option(error) from error
     temporary = option_value(options.engine_arguments, "temp_location")
     if temporary is not None:
         check_writable(temporary, "--temp_location")
@@ -251,7 +256,7 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     try:
         import_runner(options.runner)  # a runner's own options are known once it is imported
     except RunnerError as error:
-        raise BadOption(str(error)) from error
+        raise _bad_option(error) from error
     _check_known(options.runner)
     arguments = list(options.engine_arguments)
     if options.runs_locally:

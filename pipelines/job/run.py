@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing
 import signal
@@ -14,6 +15,9 @@ from contextlib import contextmanager
 from pipelines.job.options import Options, check_engine, parse_options
 from pipelines.job.remote import Detached, check_detach
 from respace.storage.errors import UserError, printable
+
+# Only the user can make room, and there may be none to say more.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def run_job(job: Callable[[Options], int | None], kind: type[Options], argv: Sequence[str] | None = None) -> int:
@@ -44,6 +48,9 @@ def exit_code(action: Callable[[], int | None], verbose: bool = False) -> int:
                     traceback.print_exception(error)
                 print(f"error: {printable(str(error))}", file=sys.stderr)
                 return error.exit_code
+            if not noted and isinstance(error, OSError) and error.errno in FULL:
+                print(f"error: {printable(str(error))}. Make room and rerun the same command", file=sys.stderr)
+                return 1
             if not noted and not isinstance(error, KeyboardInterrupt):
                 raise
         print("stopped. Rerun the same command; finished shards are skipped", file=sys.stderr)

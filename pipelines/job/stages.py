@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -19,9 +19,9 @@ from typing import Any
 
 from pipelines.job.options import JobOptions, check_beam_arguments, pipeline_options
 from pipelines.job.remote import is_over, run_graph
-from pipelines.job.summary import handle_bad_files, print_plan, sentence
+from pipelines.job.summary import MOST_LISTED, handle_bad_files, print_plan, sentence
 from respace.storage.errors import BadFile, BadOption, UserError
-from respace.storage.files import InputFile, check_links
+from respace.storage.files import InputFile, check_links, check_own_folders
 from respace.storage.lock import held_lock, run_lock
 from respace.storage.parallel import do_in_parallel, in_parallel
 from respace.storage.publish import check_writable, remove_temporaries
@@ -29,8 +29,18 @@ from transforms.shards.contract import Fingerprint, Shard, ShardWork, fingerprin
 from transforms.shards.guard import forget_failures, read_failures
 from transforms.shards.ledger import FEWEST_SHARDS, Digest, write_ledger
 from transforms.shards.manifests import Manifest, each_manifest, read_manifests, remove_manifest
+from transforms.shards.names import impossible_names
+from transforms.shards.plan_files import remove_plans, write_plan
 from transforms.shards.progress import ProgressLine
-from transforms.shards.resume import NEW, ResumePlan, forget_shard, known_shards, plan_resume, renew_manifest
+from transforms.shards.resume import (
+    NEW,
+    ResumePlan,
+    forget_shard,
+    known_shards,
+    plan_resume,
+    renamed_shards,
+    renew_manifest,
+)
 from transforms.shards.watch import ManifestWatch
 
 
@@ -53,6 +63,7 @@ class Stage:
         prune: remove what was made from inputs that are gone.
         unreadable: folders of the input that could not be listed, by name, and why: bad files like any other.
         digest: what is wanted of all shards in the end, where there may be more of them than manifests fit in memory.
+        take_over: publishes what was done of a file that was renamed again under its new name; False if it cannot.
         still_there: names of what the input has and this run does not do: not gone, if an earlier run did it.
     """
 
@@ -68,6 +79,7 @@ class Stage:
     prune: bool = False
     unreadable: Mapping[str, str] = field(default_factory=dict)
     digest: Digest | None = None
+    take_over: Callable[[Any, str], bool] | None = None
     still_there: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -85,12 +97,14 @@ class StagePlan:
         resume: which of them need work, and why.
         pieces: what each of them is cut into.
         bad_files: those whose input cannot be read, and why.
+        renamed: those whose content was done under another name, which is gone.
     """
 
     shards: int
     resume: ResumePlan
     pieces: Mapping[str, Sequence[Shard]]
     bad_files: Mapping[str, str]
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -132,8 +146,10 @@ def opened_output(options: JobOptions) -> Iterator[None]:
         return
     check_writable(options.output)
     check_links(options.input, options.output)
+    check_own_folders(options.output)
     with run_lock(options.output, is_over) as lock:
         remove_temporaries(options.output)
+        remove_plans(options.output)
         try:
             yield
         finally:
@@ -151,11 +167,23 @@ def run_stage(options: JobOptions, stage: Stage, resume: ResumePlan | None = Non
     """
     plan = _plan(options, stage, resume)
     if options.dry_run:
-        print_plan(stage.title, plan.resume, plan.pieces, plan.bad_files, options.output, stage.prune)
+        print_plan(
+            stage.title,
+            plan.resume,
+            plan.pieces,
+            plan.bad_files,
+            options.output,
+            prune=stage.prune,
+            inputs={shard.name: shard.size for shard in stage.shards},
+            most=None if options.verbose else MOST_LISTED,
+            what="files" if stage.in_place else "shards",
+        )
+        handle_bad_files(options, list(plan.bad_files.values()))  # what ends the run ends its plan
         known = {} if stage.digest else read_manifests(options.output, plan.resume.done)
         return StageResult(plan=plan, manifests=known)
     handle_bad_files(options, list(plan.bad_files.values()))
     _renew(options, stage, plan.resume)
+    plan = _take_over(stage, plan)
     if stage.prune:
         do_in_parallel(lambda name: forget_shard(options.output, name), plan.resume.gone)
     pieces = [piece for name in plan.pieces for piece in plan.pieces[name]]
@@ -213,7 +241,8 @@ def option_from_file(name: str, text: str | None, read: Callable[[Any], Any]) ->
 
 def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> StagePlan:
     """Compares what is wanted with what is there, and cuts what needs work."""
-    wanted = _Fingerprints(stage)
+    impossible = impossible_names(options.output, [shard.name for shard in stage.shards])
+    wanted = _Fingerprints(stage, without=impossible)
     if resume is None:
         limit = options.limit if stage.limited else None
         resume = plan_resume(
@@ -227,8 +256,10 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             digest=stage.digest,
         )
         hidden = tuple(f"{folder}/" for folder in stage.unreadable)  # what is in them may still be there
-        gone = [name for name in resume.gone if name not in stage.still_there and not name.startswith(hidden)]
+        there = {*stage.still_there, *impossible}
+        gone = [name for name in resume.gone if name not in there and not name.startswith(hidden)]
         resume = replace(resume, gone=gone if stage.in_place else [])
+    resume = replace(resume, to_do={name: why for name, why in resume.to_do.items() if name not in impossible})
 
     def cut(name: str) -> Sequence[Shard] | BadFile:
         try:
@@ -237,20 +268,43 @@ def _plan(options: JobOptions, stage: Stage, resume: ResumePlan | None) -> Stage
             return error
 
     pieces: dict[str, Sequence[Shard]] = {}
-    bad_files = dict(stage.unreadable)
+    bad_files = {**stage.unreadable, **impossible}
     for name, found in zip(resume.to_do, in_parallel(cut, resume.to_do), strict=True):
         if isinstance(found, BadFile):
             bad_files[name] = str(found)
         else:
             pieces[name] = found
-    return StagePlan(shards=len(wanted), resume=resume, pieces=pieces, bad_files=bad_files)
+    renamed: dict[str, str] = {}
+    if stage.take_over is not None:
+        new = [name for name in pieces if resume.to_do[name] == NEW]
+        renamed = renamed_shards(options.output, wanted, _Inputs(wanted.shards), new, resume.gone)
+        reasons = {name: f"{old} was renamed, and is taken over" for name, old in renamed.items()}
+        resume = replace(resume, to_do={**resume.to_do, **reasons})
+    number = len(wanted) + len(impossible)
+    return StagePlan(shards=number, resume=resume, pieces=pieces, bad_files=bad_files, renamed=renamed)
+
+
+def _take_over(stage: Stage, plan: StagePlan) -> StagePlan:
+    """Does what was only renamed, which needs no worker; it counts as done before."""
+    take_over = stage.take_over
+    if take_over is None or not plan.renamed:
+        return plan
+    shards = {shard.name: shard for shard in stage.shards if shard.name in plan.renamed}
+    taken = in_parallel(lambda name: take_over(shards[name], plan.renamed[name]), plan.renamed, together=1)
+    done = {name for name, is_done in zip(plan.renamed, taken, strict=True) if is_done}
+    resume = replace(
+        plan.resume,
+        to_do={name: reason for name, reason in plan.resume.to_do.items() if name not in done},
+        done={**plan.resume.done, **{name: plan.resume.to_do[name] for name in plan.resume.to_do if name in done}},
+    )
+    return replace(plan, resume=resume, pieces={name: one for name, one in plan.pieces.items() if name not in done})
 
 
 class _Fingerprints(Mapping[str, Fingerprint]):
     """What the outputs of a stage's shards should depend on, made when it is asked for: a million would not fit."""
 
-    def __init__(self, stage: Stage):
-        self.shards: Mapping[str, Any] = {shard.name: shard for shard in stage.shards}
+    def __init__(self, stage: Stage, without: Container[str] = ()):
+        self.shards: Mapping[str, Any] = {shard.name: shard for shard in stage.shards if shard.name not in without}
         self._work = stage.work
 
     def __getitem__(self, name: str) -> Fingerprint:
@@ -288,7 +342,7 @@ def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
     pieces = [piece for shard in plan.pieces.values() for piece in shard]
     import apache_beam as beam
 
-    from transforms.shards.each_shard import EachShard
+    from transforms.shards.each_shard import EachShard, PlannedShards
 
     lock = held_lock(options.output)
     # No more processes than shards: each costs the start of a Python.
@@ -298,13 +352,18 @@ def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
         threads=options.threads,
         stop_at_bad_file=options.on_bad_file == "error",
         fence=lock.fence if lock is not None else None,
+        elsewhere=not options.runs_locally,
     )
     pipeline = beam.Pipeline(options=pipeline_options(options))
-    _ = pipeline | "Shards" >> beam.Create(list(pieces)) | "Work" >> work
+    _ = pipeline | "Shards" >> PlannedShards(write_plan(options.output, pieces)) | "Work" >> work
     line = ProgressLine(len(pieces), sum(piece.size for piece in pieces), listening=options.runs_locally)
     watch = ManifestWatch(options.output, plan.pieces, stage.parts, line.add)
-    with line, nullcontext() if options.runs_locally else watch:
-        run_graph(pipeline, options)
+    try:
+        with line, nullcontext() if options.runs_locally else watch:
+            run_graph(pipeline, options)
+    finally:
+        if lock is None or not lock.kept:  # otherwise the job goes on, and has to read it
+            remove_plans(options.output)
     return line.seconds
 
 

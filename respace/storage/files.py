@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from respace.storage.errors import BadFile, BadOption
+from respace.storage.installing import install_hint
 
 if TYPE_CHECKING:
     import fsspec
@@ -57,8 +59,8 @@ def filesystem(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
         store, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
         return store, str(path)
     except ImportError as error:
-        extra = " (for s3:// that is pip install 'respace[s3]')" if url.startswith("s3") else ""
-        raise BadOption(f"{url}: {error}. Install the file system's package and try again{extra}") from error
+        how = f", for s3:// with: {install_hint('s3')}" if url.startswith("s3") else ""
+        raise BadOption(f"{url}: {error}. Install the file system's package{how}") from error
     except ValueError as error:
         raise BadOption(f"{url}: {error}. Expected a local path, or a URL such as gs://bucket/path") from error
 
@@ -132,6 +134,15 @@ def remove(url: str) -> None:
         return
 
 
+def remove_folder(url: str) -> None:
+    """Removes a folder and all that is in it; one that is gone already is fine."""
+    store, path = filesystem(url)
+    if is_local(url):
+        shutil.rmtree(path, ignore_errors=True)
+    elif store.exists(path):
+        store.rm(path, recursive=True)
+
+
 @contextmanager
 def open_input(file: InputFile) -> Iterator[BinaryIO]:
     """Opens an input for reading, as the bytes it has. A file that changed since it was listed is a bad file."""
@@ -189,6 +200,24 @@ def check_links(inputs: Sequence[str], output: str) -> None:
                     f"--output {output}: {link} is a link to {where}, which is an input or has one inside. "
                     "Remove the link, or give another output directory"
                 )
+
+
+def check_own_folders(output: str) -> None:
+    """What a job keeps for itself in its output (``_manifest``, ``_parts``, …) is a folder there, and no link.
+
+    Raises:
+        BadOption: one is a link: what is written to or removed from it would be elsewhere.
+    """
+    if not is_local(output):
+        return
+    root = filesystem(output)[1]
+    for name in sorted(os.listdir(root)) if os.path.isdir(root) else []:
+        path = os.path.join(root, name)
+        if name.startswith("_") and os.path.islink(path):
+            raise BadOption(
+                f"--output {output}: {name} is a link to {os.path.realpath(path)}, and a job keeps its own files "
+                "there. Remove the link, or give another output directory"
+            )
 
 
 def is_within(path: str, folder: str) -> bool:

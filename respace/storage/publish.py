@@ -58,11 +58,10 @@ def publish(url: str, verify: Callable[[str], None] | None = None) -> Iterator[s
     if is_local(url):
         folder, name = os.path.split(path)
         os.makedirs(folder, exist_ok=True)
-        shown = os.fsdecode(os.fsencode(name)[:150])  # a name may have 255 bytes
-        temporary = os.path.join(folder, f".{shown}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
+        temporary = os.path.join(folder, f".{_shortened(name)}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
     else:
         folder = tempfile.mkdtemp(prefix="respace-")
-        temporary = os.path.join(folder, os.path.basename(path))
+        temporary = os.path.join(folder, _shortened(os.path.basename(path)))
     try:
         yield temporary
         if verify is not None:
@@ -86,6 +85,11 @@ def publish(url: str, verify: Callable[[str], None] | None = None) -> Iterator[s
                 os.remove(temporary)
         else:
             shutil.rmtree(folder)
+
+
+def _shortened(name: str) -> str:
+    """The beginning of a name: a disk allows 255 bytes, and a store more."""
+    return os.fsdecode(os.fsencode(name)[:150])
 
 
 def publish_bytes(url: str, content: bytes) -> None:

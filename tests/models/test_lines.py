@@ -10,7 +10,8 @@ from models.prose import LINE_BREAK, ProseModel, ngram_rows, odds_of_prose
 from models.words.counts import load_word_counts
 from models.words.cutting import cut_into_words
 from respace import gaps
-from respace.judgement import Judgement
+from respace.judgement import REASONS, Judgement
+from respace.laid_texts import LaidTexts
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +20,11 @@ def judge() -> WordsAndLetters:
 
 
 def judged(text: str, judge: WordsAndLetters, all_text: bool = False) -> Judgement:
-    characters, bits = gaps.split(text)
-    return Judgement.of(text, gaps.code_points(characters), bits, gaps.line_break_gaps(text), judge, all_text)
+    return Judgement.of(LaidTexts.of([text]), judge, all_text)
+
+
+def reasons_of(text: str, judge: WordsAndLetters, all_text: bool = False) -> set[str]:
+    return {REASONS[reason] for reason in judged(text, judge, all_text).reasons}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_each_line_is_judged_for_itself(judge: WordsAndLetters) -> None:
     ],
 )
 def test_english_needs_no_more_evidence(judge: WordsAndLetters, text: str) -> None:
-    assert "not English prose" not in {one.reason for one in judged(text, judge).left_alone()}
+    assert "not English prose" not in reasons_of(text, judge)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +105,7 @@ def test_english_needs_no_more_evidence(judge: WordsAndLetters, text: str) -> No
 )
 def test_other_text_does(judge: WordsAndLetters, text: str) -> None:
     assert (judged(text, judge).caution[1:] > 0.5).all()
-    free = judged(text, judge, all_text=True)
-    assert "not English prose" not in {one.reason for one in free.left_alone()}
+    assert "not English prose" not in reasons_of(text, judge, all_text=True)
 
 
 def test_what_stands_around_counts_a_little(judge: WordsAndLetters) -> None:
@@ -122,7 +125,7 @@ def test_any_text_is_judged(text: str, all_text: bool) -> None:
     assert len(verdict.caution) == len(verdict.lost) == len(verdict.reasons) == len(characters)
     assert not np.isnan(verdict.caution).any()
     assert (verdict.caution >= 0).all()
-    covered = sum(one.stop - one.start for one in verdict.left_alone())
+    covered = sum(one.stop - one.start for one in verdict.left_alone(LaidTexts.of([text]))[0])
     assert covered == np.count_nonzero(verdict.reasons)
 
 

@@ -104,6 +104,9 @@ def test_harm_can_be_measured_later(benchmarks: Path, tmp_path: Path, capsys: py
     arguments = ["--input", str(benchmarks), "--output", str(tmp_path / "out"), "--methods", "do_nothing"]
     arguments += ["--local_workers", "1"]
     assert main([*arguments, "--no-harm"]) == 0
+    assert (
+        "Harm: false edits per 10,000 characters, the correct text" not in (tmp_path / "out" / "report.md").read_text()
+    )
     assert json.loads((tmp_path / "out" / "report.json").read_text())[0]["harm"] is None
     assert main(arguments) == 0
     assert "2 to do, 2 done" in capsys.readouterr().err

@@ -15,6 +15,7 @@ import pytest
 from tests.permissions import as_anybody
 from tests.pipelines.test_repair_corpus import run, summary
 from tests.transforms.corpora import tree, write_parquet
+from transforms.repair.reopened import finished_files
 
 
 @pytest.fixture
@@ -102,6 +103,28 @@ def test_a_file_that_became_unreadable(corpus: Path, tmp_path: Path) -> None:
     write_parquet(corpus / "p.parquet", ["two ofthe"])
     assert run(corpus, out) == 0
     assert pq.read_table(out / "p.parquet")["text"].to_pylist() == ["two of the"]
+
+
+def test_report_and_review_page_agree_about_unreadable_files(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    write_parquet(corpus / "p.parquet", ["one ofthe"])
+    assert run(corpus, out, "--provenance") == 0
+    content, times = (corpus / "p.parquet").read_bytes(), os.stat(corpus / "p.parquet")
+    (corpus / "p.parquet").write_bytes(b"PAR1")
+    capsys.readouterr()
+    assert run(corpus, out, "--provenance", "--on_bad_file", "skip") == 0
+    assert "4 files: 3 done before, 0 in this run, 1 unreadable" in capsys.readouterr().out
+    assert finished_files(str(out)) == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert (summary(out)["totals"]["files"], summary(out)["totals"]["insertions"]) == (3, 3)
+    (corpus / "p.parquet").write_bytes(content)
+    os.utime(corpus / "p.parquet", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run(corpus, out, "--provenance") == 0
+    assert "4 files: 4 done before, 0 in this run\n" in capsys.readouterr().out
+    assert finished_files(str(out)) == ["a.jsonl", "b.jsonl", "c.jsonl", "p.parquet"]
+    assert summary(out)["unreadable"] == {}
+    assert summary(out)["totals"]["files"] == 4
 
 
 def test_overwrite_redoes_only_what_differs(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,3 +258,81 @@ def test_a_file_that_fails_while_it_is_worked_on_keeps_what_it_had(corpus: Path,
         (corpus / "z.jsonl.gz").unlink()
         assert run(corpus, out, "--prune") == 0
         assert not (out / "z.jsonl.gz").exists()
+
+
+def test_a_manifest_that_names_a_file_elsewhere_removes_nothing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    victim.write_text("of somebody else")
+    assert run(corpus, out) == 0
+    path = out / "_manifest/a.jsonl.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "outputs": {**manifest["outputs"], "../victim": 16}}))
+    (corpus / "a.jsonl").unlink()
+    assert run(corpus, out, "--prune") == 1
+    assert "its file '../victim' is not inside of the output" in capsys.readouterr().err
+    assert victim.exists()
+    path.unlink()
+    assert run(corpus, out, "--prune") == 0
+
+
+def test_folders_of_ours_that_are_links(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(corpus, out) == 0
+    (out / "_manifest").rename(tmp_path / "elsewhere")
+    (out / "_manifest").symlink_to(tmp_path / "elsewhere")
+    (corpus / "a.jsonl").unlink()
+    assert run(corpus, out, "--prune") == 2
+    assert "_manifest is a link to " in capsys.readouterr().err
+    assert (out / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize("prune", [True, False])
+@pytest.mark.parametrize("name", ["z.parquet", "z.jsonl", "z.txt"])
+def test_a_renamed_file_is_not_repaired_again(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, prune: bool
+) -> None:
+    out, new = tmp_path / "out", f"folder/new-{name}"
+    if name == "z.parquet":
+        write_parquet(corpus / name, ["one ofthe", "why‽", "a x"])
+    elif name == "z.txt":
+        (corpus / name).write_text("one ofthe, why‽")
+    else:
+        write(corpus / name, "one ofthe", "why‽", "a x")
+    options = ["--provenance", "--max_error_fraction", "1"]
+    assert run(corpus, out, *options) == 0
+    made, known = tree(out, without=("_report",)), runs(out)
+    (corpus / "folder").mkdir()
+    (corpus / name).rename(corpus / new)
+    assert run(corpus, out, *options, "--dry_run") == 0
+    assert f"{name} was renamed, and is taken over" in capsys.readouterr().out
+    assert run(corpus, out, *options, *(["--prune"] if prune else [])) == 0
+    assert "4 files: 4 done before, 0 in this run" in capsys.readouterr().out
+    assert runs(out)[f"new-{name}"] == known[name]
+    now = tree(out, without=("_report",))
+    assert now[new] == made[name]
+    assert (name in now) != prune
+    assert new in (out / "_report/summary.json").read_text()
+    if prune:
+        assert f'"{name}"' not in (out / "_report/summary.json").read_text()
+    letters = pq.read_table(out / f"_dead_letters/{new}.parquet")
+    assert set(letters["shard"].to_pylist()) == {new}
+    assert run(corpus, out, *options) == 0
+    assert done_again(out, {**known, f"new-{name}": known[name]}) == []
+    assert run(tmp_path / "in" / "folder", tmp_path / "again", *options) == 0
+    assert (tmp_path / f"again/new-{name}").read_bytes() == now[new]
+
+
+def test_a_renamed_file_whose_output_was_damaged_is_repaired(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(corpus, out) == 0
+    known = runs(out)
+    (out / "a.jsonl").write_text("damaged")
+    (corpus / "a.jsonl").rename(corpus / "d.jsonl")
+    (corpus / "b.jsonl").rename(corpus / "e.jsonl")
+    write(corpus / "e.jsonl", "b ofthe otherS")  # of the same size
+    assert run(corpus, out) == 0
+    assert done_again(out, known) == ["d.jsonl", "e.jsonl"]
+    assert texts(out / "d.jsonl") == ["a of the others"]
+    assert texts(out / "e.jsonl") == ["b of the otherS"]

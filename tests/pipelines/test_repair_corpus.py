@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,10 @@ def test_from_shards_to_report(corpus: Path, tmp_path: Path, capsys: pytest.Capt
     }
     assert summary(out)["this_run"]["documents"] == 65
     assert summary(out)["words"]["split"][0] == ["ofthe → of the", 26]
-    assert "65" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    # So little text says nothing of the speed.
+    assert f"this run               65 documents, {totals['bytes']:,} bytes in " in printed
+    assert "KB/s" not in printed
     before = tree(out, without=("_report",))
     assert run(corpus, out) == 0
     assert "4 done before, 0 in this run" in capsys.readouterr().out
@@ -80,12 +84,59 @@ def test_dry_run_writes_nothing_and_says_why(corpus: Path, tmp_path: Path, capsy
     run(corpus, out, "--limit", "2")
     (corpus / "broken.parquet").write_bytes(b"PAR1")
     before = tree(out)
-    assert run(corpus, out, "--dry_run") == 0
+    assert run(corpus, out, "--dry_run") == 1  # as the run would, which the bad file ends
+    assert run(corpus, out, "--dry_run", "--on_bad_file", "skip") == 0
     assert tree(out) == before
     shown = capsys.readouterr().out
     assert "skip         0.parquet  (done, and nothing it depends on has changed)" in shown
     assert "do           2.parquet" in shown
     assert "cannot read" in shown
+
+
+def test_a_dry_run_sums_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(60):
+        (tmp_path / f"in/{number:02}.txt").write_text("one ofthe others " * 2000)
+    out = tmp_path / "out"
+    assert run(tmp_path / "in", out, "--limit", "4") == 0
+    (tmp_path / "in/00.txt").write_text("changed")
+    (out / "01.txt").write_text("damaged")
+    (out / "02.txt").unlink()
+    capsys.readouterr()
+    assert run(tmp_path / "in", out, "--dry_run") == 0
+    shown = capsys.readouterr().out
+    assert len([line for line in shown.splitlines() if line.startswith(("do   ", "skip  "))]) == 50
+    assert "... and 10 more; --verbose lists all of them" in shown
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    for wanted in (
+        "to do 59 files, 2.0 MB",
+        "its input has changed 1 file, 7 bytes",
+        "its output is missing or was changed 2 files, 68.0 KB",
+        "new 56 files, 1.9 MB",
+        "to skip 1 file, 34.0 KB",
+    ):
+        assert wanted in lines
+    assert re.search(r"time  about \d+:\d\d \(\d+ process(es)? at [\d.,]+ [KMG]B/s, as in a short sample\)", shown)
+    assert run(tmp_path / "in", out, "--dry_run", "--verbose") == 0
+    assert capsys.readouterr().out.count("\ndo   ") >= 58
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.json"])
+def test_a_text_column_inside_of_a_struct_is_found_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    rows = [{"id": 1, "doc": {"lang": "en", "parts": [{"text": "one ofthe"}]}}]
+    (tmp_path / "in").mkdir()
+    if name == "a.parquet":
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / name)
+    else:
+        (tmp_path / "in" / name).write_text(json.dumps(rows[0]) + "\n")
+    for more in ((), ("--dry_run",)):
+        assert run(tmp_path / "in", tmp_path / "out", *more) == 1
+        shown = capsys.readouterr().err
+        assert shown.count("--text_column") == 1
+        assert "; did you mean --text_column doc.parts.text? Give --on_bad_file skip" in shown
+    assert run(tmp_path / "in", tmp_path / "out", "--text_column", "doc.parts.text") == 0
 
 
 def test_limit_and_going_on(corpus: Path, tmp_path: Path) -> None:
@@ -127,6 +178,7 @@ def test_unreadable_files(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFi
     else:
         assert code == 0
         assert ("warning: " in shown.err) == (policy == "warn")
+        assert "6 files: 0 done before, 4 in this run, 2 unreadable" in shown.out
         assert summary(tmp_path / "out")["totals"]["unreadable_files"] == 2
         assert summary(tmp_path / "out")["totals"]["files"] == 4
         assert not (tmp_path / "out/a.parquet").exists()
@@ -164,7 +216,7 @@ def test_interrupted_in_the_middle(
     corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("transforms.repair.work.shared_repairer", lambda options: signal.raise_signal(signal.SIGINT))
+        patched.setattr("transforms.repair.work.repairer_with_limit", lambda *_: signal.raise_signal(signal.SIGINT))
         assert run(corpus, tmp_path / "out") == 130
     shown = capfd.readouterr().err
     assert "stopped. Rerun the same command" in shown
@@ -173,16 +225,22 @@ def test_interrupted_in_the_middle(
     assert run(corpus, tmp_path / "out") == 0
 
 
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("NotForModels", "repairs nothing by itself. Fix this"),
+        (
+            "DiesWhileLoading",
+            "its process ended while it was loaded (the process died (EOFError)). Most often the memory",
+        ),
+    ],
+)
 def test_a_model_that_cannot_be_loaded(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str, message: str
 ) -> None:
-    def load(**options: Any) -> Any:
-        raise ValueError("repairs nothing by itself")
-
-    monkeypatch.setattr("transforms.repair.work._repairers", {})
-    monkeypatch.setattr("transforms.repair.work.Repairer.load", load)
-    assert run(corpus, tmp_path / "out") == 1
-    assert f"error: --model {RULES}: repairs nothing by itself. Fix this" in capsys.readouterr().err
+    model = f"tests.transforms.rule_method:{method}"
+    assert run(corpus, tmp_path / "out", "--model", model) == 1
+    assert f"error: --model {model}: {message}" in capsys.readouterr().err
 
 
 def test_a_decompression_bomb(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +294,7 @@ def test_revert(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--text_unit", "page"], "--text_unit page: expected one of document, line"),
         (["--insertion_penalty", "-1"], "--insertion_penalty -1.0: expected at least 0"),
         (["--deletion_penalty", "nan"], "--deletion_penalty nan: expected at least 0"),
-        (["--model", "json:loads"], "--model json:loads: loads() takes 1 positional argument"),
+        (["--model", "json:loads"], "--model json:loads: loads takes other arguments. Expected (insertion_penalty"),
         (["--batch_characters", "10"], "--batch_characters 10: expected at least 1000"),
         (["--model", "no_such_model"], "--model no_such_model: unknown"),
         (["--model", "no.such.module:Name"], "--model no.such.module:Name: No module named 'no'"),
@@ -284,7 +342,7 @@ def test_a_lock_that_is_lost_during_a_run(
         return decide(self, sequences)
 
     monkeypatch.setattr(Rules, "decide", remove_lock)
-    assert run(corpus, out) == 1
+    assert run(corpus, out, "--max_document_seconds", "0") == 1  # without a limit, in this process
     said = capsys.readouterr().err
     assert "Traceback" not in said
     assert said.splitlines()[-1].startswith(f"error: {out}/{LOCK_NAME} was removed, or taken over by another run")

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
-import pytest
-
-from respace.extras import EXTRAS, require
-from respace.storage.errors import BadOption
+from respace.extras import EXTRAS, missing
 
 
-def test_what_is_missing_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    require("tensorboard", "training")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
-    with pytest.raises(BadOption, match=r"training needs the package tensorboard. Run: pip install 'respace\[train\]'"):
-        require("tensorboard", "training")
+def test_what_is_missing_and_what_to_do() -> None:
+    assert str(missing("wordsegment", "the method wordsegment")) == (
+        "the method wordsegment needs the package wordsegment. Run: pip install 'wordsegment>=1.3'"
+    )
 
 
 def test_every_extra_is_one_of_ours() -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from respace import gaps, guards
-from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, SERIES, WIDE
+from respace.guards import HUMPS, JOINING, KINDS, NEIGHBOURS, PATTERNS, SCRIPT, SERIES, UNREADABLE, WIDE
+from respace.laid_texts import LaidTexts
 
 # For each kind: the text, with what must stay between ‹ and ›.
 EXAMPLES = {
@@ -64,14 +65,28 @@ EXAMPLES = {
     SERIES: ["A‹ B C D E F›"],
     JOINING: ["‹👨\u200d👩\u200d👧›", "‹a\u200bb›", "‹e\u0301›", "‹😀😀😀›", "‹🇩🇪›"],
     SCRIPT: ["‹Он и я были›", "‹これは日本語›", "‹ذهب الولد›", "‹είναι› x", "‹a \ud800 b›"],
-    WIDE: ["‹2\t1›", "‹a    b›"],
+    UNREADABLE: ["ca‹f\udce9 a›nd", "n‹a\ufffdv›e", "‹a \udc80›", "x‹y \udcff z›z", "o‹f \ufffd›"],
+    WIDE: ["‹2\t1›", "‹a    b›", "‹a   b›", "‹a \t b›c"],
 }
 
 
 def kinds_of(text: str) -> tuple[str, list[str]]:
-    characters, bits = gaps.split(text)
-    kinds = guards.guarded_kinds(text, gaps.code_points(characters), bits)
+    characters, _ = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]))
     return characters, [KINDS[kind] for kind in kinds]
+
+
+def marked_gaps(marked: str) -> tuple[str, set[int]]:
+    """A text without the marks, and its gaps between two characters that stand inside of the same marks."""
+    inside, place, depth, first = set(), 0, False, True
+    for sign in marked:
+        if sign in "‹›":
+            depth, first = sign == "‹", True
+        elif not sign.isspace():
+            if depth and not first:
+                inside.add(place)
+            place, first = place + 1, False
+    return marked.replace("‹", "").replace("›", ""), inside
 
 
 def test_every_kind_has_a_reason_and_an_example() -> None:
@@ -84,16 +99,8 @@ def test_every_kind_has_a_reason_and_an_example() -> None:
 
 @pytest.mark.parametrize(("kind", "marked"), [(kind, one) for kind, texts in EXAMPLES.items() for one in texts])
 def test_gaps_inside_are_guarded(kind: str, marked: str) -> None:
-    characters, found = kinds_of(marked.replace("‹", "").replace("›", ""))
-    inside, place, depth = set(), 0, False
-    for sign in marked:
-        if sign in "‹›":
-            depth, first = sign == "‹", True
-        elif not sign.isspace():
-            if depth and not first:
-                inside.add(place)
-            place, first = place + 1, False
-    assert place == len(characters)
+    text, inside = marked_gaps(marked)
+    _, found = kinds_of(text)
     assert inside
     assert all(found[gap] for gap in inside)
     assert kind in found
@@ -125,6 +132,52 @@ def test_what_prose_has_stays_free(text: str) -> None:
     assert guarded in ([], ["address"] * 6)
 
 
+@pytest.mark.parametrize("space", [" ", "  ", "\u2003", " \u00a0"])
+def test_up_to_two_blanks_are_no_layout(space: str) -> None:
+    assert not any(kinds_of(f"a{space}b")[1])
+
+
+NAMES = [
+    "‹theInput› and ‹theInput›",
+    "'‹theInput›' is",
+    '"‹theInput›" is',
+    "call ‹setState(›x)",
+    "‹oneTwoThree› is",
+    "‹OneTwoThreeFour› is",
+    "a $‹someName› is",
+    "a ‹SomeName›[3] is",
+    "‹setState(›x) ‹getState(›y) ‹inGermany›",
+]
+NO_NAMES = [
+    "He saw theInput again",
+    "'TheInput' is",
+    "'theInput\" is",
+    "call SetState(x)",
+    "call theState(x)",
+    "OneTwoThree is",
+    "theOneTwo is",
+    "theOneTwoThreeFour is",
+    "inGermany wordsHave NewYork",
+]
+
+
+@pytest.mark.parametrize("marked", NAMES)
+def test_a_word_with_humps_is_a_name(marked: str) -> None:
+    text, inside = marked_gaps(marked)
+    assert {gap for gap, kind in enumerate(kinds_of(text)[1]) if kind == HUMPS} == inside
+
+
+@pytest.mark.parametrize("text", NO_NAMES)
+def test_two_words_without_the_space_between_them_are_no_name(text: str) -> None:
+    assert HUMPS not in kinds_of(text)[1]
+
+
+def test_one_name_that_comes_again_does_not_make_others_names() -> None:
+    characters, found = kinds_of("setState(x) setState(y) inGermany")
+    assert HUMPS in found
+    assert not any(found[characters.index("inGermany") :])
+
+
 def test_a_name_has_no_part_that_is_longer_than_a_word() -> None:
     characters, found = kinds_of("getStateOf fooBarBaz LynetteHirschmanproposedthefollowinghypothesis")
     start = characters.index("Lynette")
@@ -140,16 +193,15 @@ def test_a_word_glued_to_an_address_can_be_cut_off() -> None:
 
 def test_where_spaces_were_lost_only_what_has_an_end_is_guarded() -> None:
     text = "Thenumbersof1996and1997&amp;moreofthem"
-    characters, bits = gaps.split(text)
-    codes = gaps.code_points(characters)
-    kinds = guards.guarded_kinds(text, codes, bits, np.ones_like(bits))
+    _, bits = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]), np.ones_like(bits))
     assert {KINDS[kind] for kind in kinds if kind} == {"entity"}
 
 
 @given(st.text(alphabet=st.sampled_from("aB1 \t\n.,;:/\\_@#&<>{}[]()-=`'\"é\u0301\u200dЖ中α😀"), max_size=60))
 def test_any_text_has_one_kind_for_each_gap(text: str) -> None:
-    characters, bits = gaps.split(text)
-    kinds = guards.guarded_kinds(text, gaps.code_points(characters), bits)
+    _, bits = gaps.split(text)
+    kinds = guards.guarded_kinds(LaidTexts.of([text]))
     assert len(kinds) == len(bits)
     assert not len(kinds) or (kinds[0] == 0 and int(kinds.max()) < len(KINDS))
 

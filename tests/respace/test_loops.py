@@ -113,3 +113,35 @@ def test_what_was_compiled_is_not_used_any_more_when_what_it_calls_or_reads_chan
     kept = len(list((tmp_path / "cache").rglob("*.nbi")))
     assert _value_of(tmp_path, 5, 7, environment) == "35\n"
     assert len(list((tmp_path / "cache").rglob("*.nbi"))) == kept == 5
+
+
+_FIRST_RUN = """
+import collections
+from numba.core import event
+from respace import Repairer, loops
+
+names = collections.Counter()
+
+class Compilations(event.Listener):
+    def on_start(self, event):
+        if event.data["dispatcher"].py_func in loops._ours:
+            names[event.data["dispatcher"].py_func.__qualname__.partition(".")[0]] += 1
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Compilations())
+Repairer.load().repair("Thealgo rithm isfast, and it re pairs whole documents. See www.example.com/a/b.\\n" * 40)
+print(sum(names.values()) > 30, sorted(name for name, count in names.items() if count > 1))
+"""
+
+
+@pytest.mark.slow
+def test_a_first_run_compiles_every_loop_once(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", _FIRST_RUN]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    # `_copy` is for two kinds of arrays; two modules have a `look_up`.
+    assert done.stdout == "True ['_copy', 'look_up']\n"
+    # Nothing listens as the command and the jobs do, so it is logged.
+    assert done.stderr == f"respace: {loops.FIRST_RUN}\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from respace import Repairer, gaps, repairer
-from respace.gaps import Bits, Codes
 from respace.judgement import LeftAlone, LineVerdicts
+from respace.laid_texts import LaidTexts
 from respace.method import Decision, GivenSequence
 
 
@@ -56,8 +57,8 @@ def test_line_breaks_after_hyphens_are_read_as_joined() -> None:
 class SecondLine:
     """Says of the second line that it lost its spaces, and of the third that it is no prose."""
 
-    def __call__(self, text: str, characters: Codes, bits: Bits, line_breaks: Bits) -> LineVerdicts:
-        line = np.cumsum(line_breaks)
+    def __call__(self, laid: LaidTexts) -> LineVerdicts:
+        line = np.cumsum(laid.line_breaks)
         return LineVerdicts(np.where(line == 2, 2.0, 0.0).astype(np.float32), line == 1)
 
 
@@ -70,6 +71,37 @@ def test_methods_are_told_what_lines_are_worth() -> None:
     assert method.seen[0].caution is not None
     assert method.seen[0].caution.tolist() == [0] * 4 + [2] * 2
     assert repair.left_alone == [LeftAlone("not English prose", 4, 6)]
+
+
+def test_what_was_edited_was_not_left_alone() -> None:
+    class Doubtful:
+        """Asks for some evidence everywhere, and for more of it in the last word."""
+
+        def __call__(self, laid: LaidTexts) -> LineVerdicts:
+            caution = np.where(np.arange(len(laid.bits)) < 6, 0.5, 2.0).astype(np.float32)
+            return LineVerdicts(caution, np.zeros_like(laid.bits))
+
+    repair = Repairer(SpaceBeforeCapitals(), judge=Doubtful()).repair_with_edits("aB c dEf gH")
+    assert repair.text == "a Bcd Ef gH"
+    assert [edit.gap for edit in repair.edits] == [1, 2, 3, 4]
+    assert {edit.doubt for edit in repair.edits} == {"not English prose"}
+    assert repair.left_alone == [LeftAlone("not English prose", 0, 1), LeftAlone("not English prose", 5, 8)]
+
+
+def test_a_repairer_says_what_decides() -> None:
+    assert repr(Repairer(SpaceBeforeCapitals())) == "<Repairer space before capitals>"
+    shown = repr(Repairer(SpaceBeforeCapitals(), join_hyphenated=True, all_text=True))
+    assert shown == "<Repairer space before capitals, join_hyphenated, all_text>"
+    assert re.fullmatch(
+        r"<Repairer \S+@[0-9a-f]{16} insertion_penalty=1.5 deletion_penalty=\d\S*>",
+        repr(Repairer.load(insertion_penalty=1.5)),
+    )
+
+
+def test_spaces_beside_undecodable_bytes_stay() -> None:
+    text = b"le caf\xe9 Aet la for\xeat B".decode("utf-8", "surrogateescape")
+    assert Repairer(SpaceBeforeCapitals()).repair(text) == "lecaf\udce9 Aetlafor\udceat B"
+    assert Repairer(SpaceBeforeCapitals()).repair("ca\ufffd AB\ufffd") == "ca\ufffd A B\ufffd"
 
 
 def test_all_text_is_prose_if_one_says_so() -> None:

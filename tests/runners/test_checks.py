@@ -50,6 +50,8 @@ def test_what_is_complete_passes() -> None:
     check_runner([])
     check_runner(DATAFLOW)
     check_runner(expand_preset("flink", []))
+    check_runner([*expand_preset("dataflow", DATAFLOW), "--flexrs_goal=COST_OPTIMIZED"])
+    check_runner(expand_preset("dataflow-gpu", DATAFLOW))
 
 
 @pytest.mark.parametrize("left_out", ["project", "region", "temp_location"])
@@ -71,6 +73,11 @@ def test_what_dataflow_needs_is_named(left_out: str) -> None:
         ([*DATAFLOW, "--temp_location=/tmp"], "--temp_location /tmp: expected a directory in a bucket"),
         ([*DATAFLOW, "--sdk_container_image=my image"], "--sdk_container_image my image: expected registry/path:tag"),
         ([*DATAFLOW, "--setup_file=nowhere/setup.py"], "--setup_file nowhere/setup.py: not found"),
+        (
+            [*expand_preset("dataflow-gpu", DATAFLOW), "--flexrs_goal=COST_OPTIMIZED"],
+            "--flexrs_goal and --resource_hints (which --preset dataflow-gpu has) exclude each other",
+        ),
+        ([*DATAFLOW, "--flexrs_goal=X", "--resource_hint=min_ram=1GB"], "--flexrs_goal and --resource_hints"),
         (DATAFLOW[:-1], "--runner=DataflowRunner: its workers have no respace. Give --sdk_container_image"),
     ],
 )

@@ -25,6 +25,14 @@ def test_every_package_is_copied() -> None:
     assert set(wanted[1].split(",")) <= set(extras)
 
 
+@pytest.mark.parametrize("name", ["Dockerfile", "runners/dataflow/Dockerfile"])
+def test_images_bring_compiled_loops(name: str) -> None:
+    lines = (ROOT / name).read_text().splitlines()
+    compiles = next(number for number, line in enumerate(lines) if "respace < README.md > /dev/null" in line)
+    # What another user compiled cannot be read.
+    assert all(number < compiles for number, line in enumerate(lines) if line.startswith("USER "))
+
+
 def test_every_job_has_a_name() -> None:
     jobs = {path.stem for path in (ROOT / "pipelines").glob("*.py")} - {"__init__"}
     help_text = subprocess.run([ENTRYPOINT, "--help"], capture_output=True, text=True, check=True).stdout

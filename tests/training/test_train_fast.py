@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -15,15 +16,21 @@ import pytest
 from models.fast.method import FastMethod
 from models.fast.shape import dense_shapes
 from models.files import load_model
+from respace.metrics import Counts, Score
 from tests.models.tiny import TINY, TINY_DICTIONARY, TINY_FEATURES, tiny_weights
-from training.data.corpora import Source
+from training.data.corpora import Corpus, Source, block
 from training.data.stream import batches
 from training.fast.config import TrainConfig
 from training.fast.count_table import count_table
+from training.fast.held_out import held_out_benchmarks, too_weak
 from training.fast.pruning import prune_front
 from training.fast.trainer import FastTrainer, grow_weights
+from training.penalties import Penalties
+from training.score import Scores
+from training.tensorboard import ScalarLog
 from training.train_fast import main
 
+ROOT = Path(__file__).parents[2]
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly brew bitter coffee".split()
 
 
@@ -97,6 +104,81 @@ def test_inputs_that_were_left_out_stay_out(config: TrainConfig, texts: list[str
     for kind in (trainer.dense, trainer.averaged):
         assert not kind["front/kernel"].numpy()[left_out].any()
     assert np.count_nonzero(np.any(trainer.weights()["front/kernel"] != 0, axis=1)) == inputs - 10
+
+
+def test_help_does_not_wait_for_tensorflow() -> None:
+    script = (
+        "import sys; from training.train_fast import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    print('tensorflow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.endswith("\nFalse\n"), done.stderr
+
+
+def test_rows_are_held_out_and_a_model_that_is_none_yet_is_told(config: TrainConfig, texts: list[str]) -> None:
+    [benchmark] = held_out_benchmarks(config)
+    assert len(benchmark.given) == len(texts) // 100
+    trained_on = set(Corpus(config.sources[0]).texts.to_pylist())
+    assert not trained_on & set(texts[99::100]) - set(texts[:99])
+    assert any(np.any(given.bits != true) for given, true in zip(benchmark.given, benchmark.true, strict=True))
+
+    def scores(f_score: float, harm: float) -> Scores:
+        right = round(1000 * f_score)
+        score = Score(insertions=Counts(right, 1000 - right, 1000 - right), characters=10_000)
+        clean = Score(insertions=Counts(0, round(harm), 0), characters=10_000)
+        penalties = Penalties(insertion=1.0, deletion=1.0)
+        return Scores(penalties=penalties, rows={"text": score}, harm={"text": clean}, fitted={})
+
+    assert too_weak(scores(0.9, 2)) is None
+    assert str(too_weak(scores(0.3, 2))).startswith("not a usable model yet: F-score 30.0 (expected at least 50)")
+    assert "500.0 false edits per 10,000 characters of correct text" in str(too_weak(scores(0.9, 500)))
+    assert held_out_benchmarks(replace(config, sources=(replace(config.sources[0], right_as_it_is=True),))) == []
+
+
+def test_the_configuration_for_ones_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = (ROOT / "examples" / "own_text.json").read_text()
+    assert f"```\n{shown}```" in (ROOT / "docs" / "fast.md").read_text()
+    assert shown.count("\n") == 3
+    monkeypatch.chdir(ROOT)
+    config = TrainConfig.read("examples/own_text.json")
+    lines = [line for line in (ROOT / "examples" / "clean" / "notes.txt").read_text().split("\n") if line.strip()]
+    assert Corpus(config.sources[0]).texts.to_pylist() == lines
+    # Of a few lines, a block has several epochs, each with noise of its own.
+    config = replace(config, network=TINY, windows=8, length=96)
+    batch = next(batches(config.stream(TINY_DICTIONARY)))
+    assert batch.characters.shape == (8, 96)
+    rows = block([Corpus(config.sources[0])], [1.0], 40, seed=1, number=2)
+    assert len({row.key for row in rows}) == len(rows) >= 40
+    (tmp_path / "empty.txt").write_text("\n")
+    empty = replace(config, sources=(Source(path=str(tmp_path / "empty.txt")),))
+    with pytest.raises(ValueError, match="empty: no text to train on"):
+        next(batches(empty.stream(TINY_DICTIONARY)))
+    with pytest.raises(ValueError, match="windows of text in a block: expected at least 100000"):
+        next(batches(replace(config, windows=100_000).stream(TINY_DICTIONARY)))
+
+
+def test_without_tensorboard_numbers_are_only_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
+    ScalarLog(tmp_path / "log").write(1, {"loss": 0.5})
+    assert not (tmp_path / "log").exists()
+    assert (
+        "TensorBoard is not installed, so numbers are only printed. To have it: pip install" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.slow
+def test_the_command_warns_of_a_model_that_is_none_yet(config: TrainConfig, tmp_path: Path) -> None:
+    settings = {"sources": [{"path": config.sources[0].path}], "network": TINY.to_json(), "windows": 4, "length": 96}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "training.train_fast", "--config", str(tmp_path / "config.json")]
+    command += ["--run_dir", str(tmp_path / "run"), "--million_characters", "0.001"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "held-out text" in done.stdout
+    [warning] = done.stderr.splitlines()  # nothing of CUDA either
+    assert warning.startswith(f"warning: {tmp_path / 'run' / 'model'}: not a usable model yet: F-score ")
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from respace.storage.errors import BadFile
 from respace.storage.inputs import list_inputs
 from transforms.formats.contract import FormatOptions
 from transforms.formats.registry import SUFFIXES
+from transforms.repair.model import ModelOptions
 from transforms.repair.plan import CutFile, shard_bytes
-from transforms.repair.work import ModelOptions, RepairShard, RepairWork
+from transforms.repair.work import RepairShard, RepairWork
 from transforms.shards.contract import ShardResult, fingerprint_of
 from transforms.shards.manifests import Manifest, read_manifest
 from transforms.shards.resume import ResumePlan, plan_resume

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,3 +43,32 @@ class Rules:
             place = characters.find(SPLIT, place + 1)
         bits[1:] &= sequence.characters[1:] != ord("x")
         return Decision(bits, np.full(len(bits), 0.75, dtype=np.float32))
+
+
+class Hostile(Rules):
+    """Never comes back from a text with an hourglass, and ends its process at one with a bomb."""
+
+    def _decide(self, sequence: GivenSequence) -> Decision:
+        characters = gaps.from_code_points(sequence.characters)
+        if "⌛" in characters:
+            re.fullmatch("(a|a)*b", "a" * 60)  # holds the interpreter, as a hostile text can
+        if "💣" in characters:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._decide(sequence)
+
+
+class NotForModels(Rules):
+    """Can be described, and not be loaded where it is used."""
+
+    def __init__(self, insertion_penalty: float | None = None, deletion_penalty: float | None = None):
+        super().__init__(insertion_penalty, deletion_penalty)
+        if sys.argv[0] == "-c":  # the process of the model
+            self._fail()
+
+    def _fail(self) -> None:
+        raise ValueError("repairs nothing by itself")
+
+
+class DiesWhileLoading(NotForModels):
+    def _fail(self) -> None:
+        os._exit(1)

@@ -180,5 +180,5 @@ def test_an_article_that_hangs_the_parser_is_a_dead_letter(tmp_path: Path) -> No
     )
     assert (counts["sentences"], counts["dead_letters"]) == (2, 1)
     letters = read_dead_letters(dead_letters_url(str(tmp_path / "out"), "extract/x-00000")).to_pylist()
-    assert (letters[0]["id"], letters[0]["error"], letters[0]["message"]) == ("2", "Stopped", "took more than 2 s")
+    assert (letters[0]["id"], letters[0]["error"], letters[0]["message"]) == ("2", "TookTooLong", "took more than 2 s")
     assert letters[0]["text"] == "<b>" * 40_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +14,11 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from respace.repairer import Repairer
-from webapp.__main__ import main
-from webapp.app import Limits, Settings, make_app
+from tests.webapp.serving import client_of, loaded
+from webapp.__main__ import _methods, main
+from webapp.app import Limits, Settings
 from webapp.catalogue import Catalogue
-from webapp.repair_service import RepairService
+from webapp.workers import RepairWorkers
 
 TEXT = "Thealgo rithm isfast."
 
@@ -36,13 +36,19 @@ def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(benchmarks: Path) -> Iterator[TestClient]:
+def repairs() -> Iterator[RepairWorkers]:
+    with loaded("fast", "do_nothing") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(benchmarks: Path, repairs: RepairWorkers) -> Iterator[TestClient]:
     settings = Settings(
         catalogue=Catalogue.find([str(benchmarks)], []),
-        service=RepairService(("fast", "do_nothing")),
+        repairs=repairs,
         limits=Limits(most_bytes=100_000),
     )
-    with TestClient(make_app(settings)) as found:
+    with client_of(settings) as found:
         yield found
 
 
@@ -130,11 +136,36 @@ def test_pages_and_data(client: TestClient) -> None:
         assert response.status_code == 200
         assert "default-src 'self'" in response.headers["content-security-policy"]
     index = client.get("/data/index.json").json()
-    assert index["benchmarks"] == [{"name": "Wiki", "sequences": 2, "methods": ["good"]}]
+    assert index["benchmarks"] == [{"name": "Wiki", "sequences": 2, "methods": ["good"], "best": "good"}]
     assert "1 of 2 predictions differ from the given text in more than their spaces: line 1" in index["left_out"][0]
     data = client.get("/data/Wiki/corrupt.txt")
     assert (data.text, data.headers["content-type"]) == ("thec at\n<b>a b\n", "text/plain; charset=utf-8")
     assert client.get("/api/repair").status_code == 405
+
+
+def test_fast_and_default_are_one_name(client: TestClient, tmp_path: Path) -> None:
+    answer = client.post("/api/repair", json={"text": TEXT, "method": "default"}).json()
+    assert (answer["text"], answer["method"]) == ("The algorithm is fast.", "fast")
+    assert list(client.get("/api/methods").json()) == ["fast", "do_nothing"]
+    assert _methods("default, fast,greedy") == ("fast", "greedy")
+    folder = tmp_path / "Wiki" / "predictions"
+    folder.mkdir(parents=True)
+    for file in ("corrupt.txt", "correct.txt", "predictions/default.txt", "predictions/fast.txt"):
+        (tmp_path / "Wiki" / file).write_text("a b\n")
+    (shown,) = Catalogue.find([str(tmp_path)], []).index()["benchmarks"]
+    assert shown["methods"] == ["fast"]
+
+
+def test_the_best_method_has_the_highest_f_score(tmp_path: Path) -> None:
+    folder = tmp_path / "Wiki" / "predictions"
+    folder.mkdir(parents=True)
+    lines = {"corrupt": "thec at sat", "correct": "the cat sat", "predictions/a": "thec at sat",
+             "predictions/b": "the c at sat", "predictions/c": "the cat sat",
+             "predictions/d": "the cats at"}  # fmt: skip
+    for file, line in lines.items():
+        (tmp_path / "Wiki" / f"{file}.txt").write_text(line + "\n")
+    (shown,) = Catalogue.find([str(tmp_path)], []).index()["benchmarks"]
+    assert shown["best"] == "c"
 
 
 def test_openapi_names_what_there_is(client: TestClient) -> None:
@@ -149,49 +180,6 @@ def test_pdf(client: TestClient) -> None:
     assert client.post("/api/pdf", content=b"%PDF-1.4 broken").status_code == 400
 
 
-class Slow(RepairService):
-    """Waits until it is told to go on."""
-
-    def __init__(self) -> None:
-        super().__init__(("do_nothing",))
-        self.go_on = threading.Event()
-
-    def answer(self, request: object) -> dict[str, object]:
-        assert self.go_on.wait(20)
-        return {"text": ""}
-
-
-def test_above_the_bound_it_answers_429_and_recovers() -> None:
-    service = Slow()
-    with TestClient(make_app(Settings(service=service, limits=Limits(waiting=2)))) as client:
-        statuses: list[int] = []
-
-        def post() -> None:
-            statuses.append(client.post("/api/repair", json={"text": "a"}).status_code)
-
-        threads = [threading.Thread(target=post) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(1)
-        refused = client.post("/api/repair", json={"text": "a"})
-        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        service.go_on.set()
-        for thread in threads:
-            thread.join()
-        assert sorted(statuses) == [200, 200, 429, 429, 429]
-        assert client.post("/api/repair", json={"text": "a"}).status_code == 200
-
-
-def test_too_slow_is_an_answer() -> None:
-    service = Slow()
-    with TestClient(make_app(Settings(service=service, limits=Limits(waiting=1, seconds=0.05)))) as client:
-        response = client.post("/api/repair", json={"text": "a"})
-        assert response.status_code == 504
-        assert client.post("/api/repair", json={"text": "a"}).status_code == 429  # the first still has its place
-        service.go_on.set()
-
-
 def test_export(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--benchmarks", str(benchmarks), "--export", str(tmp_path / "site")]) == 0
     assert "left out: " in capsys.readouterr().err
@@ -204,6 +192,7 @@ def test_export(benchmarks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     ("options", "message"),
     [
         (["--port", "70000"], "--port 70000: expected a number from 0 to 65535"),
+        (["--seconds", "0"], "--seconds 0.0: expected a number from 0.1 to 3600"),
         (["--methods", "magic"], "--methods magic: expected some of do_nothing"),
         (["--benchmarks", "/nowhere"], "--benchmarks /nowhere: no corrupt.txt there"),
         (["--corpus", "/nowhere"], "--corpus /nowhere: not found"),

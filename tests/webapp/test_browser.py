@@ -6,18 +6,16 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.webapp.serving import running
 from transforms.repair.review import read_review
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -25,7 +23,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="nee
 playwright_api = pytest.importorskip("playwright.sync_api")
 expect = playwright_api.expect
 PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 def write_benchmark(root: Path) -> None:
@@ -47,28 +48,6 @@ def repair_command(root: Path) -> list[str]:
     command = [sys.executable, "-m", "pipelines.repair_corpus", "--input", str(root / "in")]
     command += ["--output", str(root / "out"), "--provenance", "--local_workers", "1"]
     return [*command, "--max_error_fraction", "1"]
-
-
-@contextmanager
-def running(*options: str) -> Iterator[str]:
-    """The address of an application that is answering."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, "-m", "webapp", "--port", str(port), *options])
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{address}/data/index.json", timeout=5).close()
-                break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.2)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +135,115 @@ def test_typing_with_a_real_model(page: Any, server: tuple[str, Path]) -> None:
     expect(page.locator("#result")).to_contain_text("The␣pap⁀er is␣good")
     keep_screenshot(page, "try-desktop")
     page.evaluate("for (const one of ['insertion', 'deletion']) { const e = document.getElementById(one);"
-                  " e.value = 20; e.dispatchEvent(new Event('input')); }")  # fmt: skip
+                  " e.value = 25; e.dispatchEvent(new Event('input')); }")  # fmt: skip
     expect(page.locator("#result .mark")).to_have_count(0)
     page.select_option("#method", "do_nothing")
     expect(page.locator("#message")).to_contain_text("0 edits")
     assert page.is_disabled("#insertion")
+
+
+def test_opens_with_the_errors_of_the_best_method(browser: Any, tmp_path: Path) -> None:
+    """On a phone: whole words, lines that fit, and gaps as wide as they are."""
+    folder = tmp_path / "dev" / "Wiki"
+    (folder / "predictions").mkdir(parents=True)
+    sentence = "internationalization of long sentences needs several lines on telephones"
+    corrupt = sentence.replace("of long", "oflong")
+    for name, lines in (
+        ("corrupt.txt", [corrupt, corrupt, "a b"]),
+        ("correct.txt", [sentence, sentence, "a b"]),
+        ("predictions/a_bad.txt", [corrupt, corrupt, "a b"]),
+        ("predictions/good.txt", [sentence, corrupt, "a b"]),
+    ):
+        (folder / name).write_text("".join(line + "\n" for line in lines))
+    with running("--benchmarks", str(tmp_path / "dev"), "--methods", "do_nothing") as address:
+        page = browser.new_page(viewport=PHONE)
+        page.goto(f"{address}/")
+        expect(page.locator("article")).to_have_count(1)
+        assert (page.input_value("#one"), page.input_value("#kind")) == ("good", "errors")
+        assert page.text_content("#message") == "1 of 3 sequences"
+        assert page.get_attribute("article", "data-number") == "1"
+        lines = page.locator(".block .text").all_text_contents()
+        inputs, truths, predicted = lines[::3], lines[1::3], lines[2::3]
+        assert len(inputs) > 1
+        assert [line.split() for line in truths] == [
+            line.replace("··", "").replace("  ", " ").split() for line in truths
+        ]
+        assert " ".join(truths).split() == sentence.split()
+        assert " ".join(inputs).replace("··", "") == corrupt
+        assert "of␣?long" in " ".join(predicted)
+        for text in page.locator(".block .text").all():
+            assert text.evaluate("one => one.scrollWidth <= one.clientWidth")
+        keep_screenshot(page, "errors-phone")
+        page.goto(f"{address}/#kind=all")
+        page.reload()
+        expect(page.locator("article")).to_have_count(3)  # a link shows what it says
+        page.close()
+
+
+def test_while_the_model_loads_the_page_says_so(browser: Any) -> None:
+    with running("--methods", "fast,bid_plus,dynamic_programming", ready="/try.html") as address:
+        page = browser.new_page()
+        page.goto(f"{address}/try.html")
+        expect(page.locator("#message")).to_contain_text("still loading")
+        expect(page.locator("#message")).to_have_class("quiet")
+        expect(page.locator("#result")).to_contain_text("The␣algo⁀rithm", timeout=120_000)
+        expect(page.locator("#message")).to_contain_text("4 edits by fast")
+        page.close()
+
+
+def test_marked_text_keeps_its_gaps(page: Any, server: tuple[str, Path]) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(f"{server[0]}/try.html")
+    page.fill("#input", "The  algo rithm isfast,\n\tand it is   good.")
+    expect(page.locator("#result")).to_contain_text("good")
+    assert page.text_content("#result") == "The  algo⁀rithm is␣fast,\n\tand it is   good."
+    letter = page.evaluate(
+        """() => {
+            const probe = element("span", {}, "0".repeat(10));
+            document.getElementById("result").append(element("br"), probe);
+            const width = probe.getBoundingClientRect().width / 10;
+            probe.remove();
+            return width;
+        }"""
+    )
+    for kind, most in (("ins", 1.1), ("del", 1.4)):
+        for place in ("#result", "td"):
+            width = page.locator(f"{place} .{kind}").first.evaluate("one => one.getBoundingClientRect().width")
+            assert 0.7 * letter < width < most * letter, (kind, place)
+
+
+def test_examples_and_the_table_of_edits_on_a_phone(page: Any, server: tuple[str, Path]) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(f"{server[0]}/try.html")
+    expect(page.locator(".about")).to_have_text(
+        "Respace repairs missing and extra spaces in text, and changes nothing else."
+    )
+    page.get_by_role("button", name="code stays as it is").click()
+    expect(page.locator("#left")).to_contain_text("not English prose")
+    page.get_by_role("button", name="all spaces lost").click()
+    expect(page.locator("#result")).to_contain_text("when␣the␣text␣layer")
+    edits = page.locator("#edits")
+    assert edits.evaluate("one => one.scrollHeight > one.clientHeight && one.clientHeight <= 0.6 * innerHeight + 1")
+    edits.evaluate("one => one.scrollTo(one.scrollWidth, one.scrollHeight)")
+    last, region = page.locator("#edits td").last.bounding_box(), edits.bounding_box()
+    assert last["x"] + last["width"] <= region["x"] + region["width"] + 1
+    assert last["y"] + last["height"] <= region["y"] + region["height"] + 1
+    words = {"…", *"when the text layer of a scanned page is bad, a whole line can lose all of its spaces".split()}
+    for row in page.locator("#edits td:first-child").all_text_contents():
+        assert set(row.replace("␣", " ").split()) <= words, row  # no word is cut off
+    keep_screenshot(page, "edits-phone")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_deletions_have_one_colour(browser: Any, server: tuple[str, Path], scheme: str) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    colours = set()
+    for name, sign in (("try", "#result .del"), ("corpus", "article .del"), ("corpus/_report/index", "del")):
+        page.goto(f"{server[0]}/{name}.html")
+        page.wait_for_selector(sign)
+        colours.add(page.locator(sign).first.evaluate("one => getComputedStyle(one).color"))
+    assert len(colours) == 1
+    page.close()
 
 
 def one_page_pdf(text: str) -> bytes:

@@ -10,14 +10,12 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from starlette.testclient import TestClient
-
 from pipelines.repair_corpus import main as repair_corpus
 from respace.storage.errors import UserError
+from tests.webapp.serving import client_of
 from transforms.repair.review import read_review
-from webapp.app import Settings, make_app
+from webapp.app import Settings
 from webapp.corpus import Corpus
-from webapp.repair_service import RepairService
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +32,8 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_review(output: Path, tmp_path: Path) -> None:
     review = tmp_path / "review.jsonl"
-    settings = Settings(corpus=Corpus(str(output), str(review)), service=RepairService(("do_nothing",)))
-    with TestClient(make_app(settings)) as client:
+    settings = Settings(corpus=Corpus(str(output), str(review)))
+    with client_of(settings) as client:
         found = client.get("/api/corpus").json()
         assert found["summary"]["totals"]["documents"] == 4
         edits = found["edits"]

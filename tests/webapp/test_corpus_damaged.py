@@ -23,10 +23,10 @@ from pipelines.repair_corpus import main as repair_corpus
 from pipelines.revert_corpus import main as revert_corpus
 from respace.storage.errors import UserError
 from tests.transforms.corpora import RULES
+from tests.webapp.serving import client_of
 from webapp.__main__ import main as webapp
-from webapp.app import Settings, make_app
+from webapp.app import Settings
 from webapp.corpus import Corpus
-from webapp.repair_service import RepairService
 
 SECRET = "nobody may see ofthe this"
 HTML = "<script>alert(1)</script> & <u>ofthe</u> </blockquote>"
@@ -57,8 +57,8 @@ def output(made: Path, tmp_path: Path) -> Path:
 
 @contextmanager
 def served(output: Path) -> Iterator[TestClient]:
-    settings = Settings(corpus=Corpus(str(output)), service=RepairService(("do_nothing",)))
-    with TestClient(make_app(settings)) as client:
+    settings = Settings(corpus=Corpus(str(output)))
+    with client_of(settings) as client:
         yield client
 
 

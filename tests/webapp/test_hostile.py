@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,96 +13,33 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
+from performance.web_fuzz import METHODS, TYPES, any_body, any_path, write_shown
+from performance.web_fuzz import run as run_fuzz
 from respace.storage.errors import BadOption
+from tests.webapp.serving import client_of, loaded
+from webapp.access import Access
 from webapp.app import Limits, Settings, make_app
 from webapp.catalogue import Catalogue
 from webapp.corpus import Corpus
-from webapp.repair_service import RepairService
-
-METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW"]
-TYPES = [
-    "application/json",
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "application/json; charset=utf-16",
-    "\x7f",
-]
-VALUES: list[object] = [
-    None, True, -1, 1e308, 10**400, "", "a b", "\x00", "\ud800", "\u202e", "<script>", "\n" * 50, [], [[]], {},
-    {"a": {}}, "fast", "../../etc/passwd", "x" * 5000, ["a"] * 1001, ["\u0301" * 200], float("nan"), float("inf"),
-]  # fmt: skip
-MEMBERS = [
-    "text",
-    "method",
-    "insertion_penalty",
-    "deletion_penalty",
-    "all_text",
-    "shard",
-    "row",
-    "gap",
-    "kind",
-    "decision",
-]
-PATHS = [
-    "/", "/api/repair", "/api/pdf", "/api/methods", "/api/openapi.json", "/api/corpus", "/api/corpus/review",
-    "/corpus/_report/index.html", "/corpus/a.jsonl",
-    "/data/index.json", "/data/Wiki/corrupt.txt", "/data/Wiki/predictions/good.txt", "/style.css",
-]  # fmt: skip
-PIECES = ["..", "%2e%2e", "%00", "%ff", "a" * 300, "\u00e9", "%0d%0aX: y", "//", "\\", "?x=" + "y" * 300, "#", "*"]
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     root = tmp_path_factory.mktemp("hostile")
-    (root / "dev" / "Wiki" / "predictions").mkdir(parents=True)
-    for file in ("corrupt.txt", "correct.txt", "predictions/good.txt"):
-        (root / "dev" / "Wiki" / file).write_text("the cat\n")
-    return Settings(
-        catalogue=Catalogue.find([str(root / "dev")], []),
-        corpus=empty_corpus(root / "out"),
-        service=RepairService(("do_nothing", "greedy")),
-        limits=Limits(most_bytes=20_000, most_pdf_bytes=2_000),
-    )
+    write_shown(root)
+    with loaded("do_nothing", "greedy") as repairs:
+        yield Settings(
+            catalogue=Catalogue.find([str(root / "dev")], []),
+            corpus=Corpus(str(root / "out")),
+            repairs=repairs,
+            limits=Limits(most_bytes=20_000, most_pdf_bytes=2_000),
+        )
 
 
 @pytest.fixture(scope="module")
 def client(shown: Settings) -> Iterator[TestClient]:
-    with TestClient(make_app(shown), raise_server_exceptions=False) as found:
+    with client_of(shown, raise_server_exceptions=False) as found:
         yield found
-
-
-def empty_corpus(root: Path) -> Corpus:
-    (root / "_report").mkdir(parents=True)
-    lists: dict[str, object] = {name: [] for name in ("least_certain", "samples", "dead_letters")}
-    summary = {**lists, "made": "today", "output": str(root), "settings": {}, "totals": {}}
-    (root / "_report" / "summary.json").write_text(json.dumps(summary))
-    (root / "_report" / "index.html").write_text("<p>report")
-    (root / "a.jsonl").write_text(json.dumps({"text": "a b"}) + "\n")
-    return Corpus(str(root))
-
-
-def any_path(source: random.Random) -> str:
-    path = source.choice(PATHS)
-    if source.random() < 0.3:
-        cut = source.randrange(len(path) + 1)
-        path = "/" + (path[:cut] + source.choice(PIECES) + path[cut:]).lstrip("/")
-    return path
-
-
-def any_body(source: random.Random) -> bytes:
-    members = source.sample(MEMBERS, source.randint(0, 6))
-    kind = source.random()
-    if kind < 0.6:
-        body = json.dumps({member: source.choice(VALUES) for member in members}).encode("utf-8", "surrogatepass")
-    elif kind < 0.7:
-        body = b"%PDF-" + source.randbytes(source.randint(0, 500))
-    elif kind < 0.8:
-        body = source.choice([b"", b"null", b"[" * 10_000, b'{"text": "' * 1000, b"\xef\xbb\xbf{}", b"a" * 30_000])
-    else:
-        body = source.randbytes(source.randint(0, 200))
-    if body and source.random() < 0.2:
-        body = body[: source.randrange(len(body))]
-    return body
 
 
 @pytest.mark.parametrize("requests", [400, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -121,16 +58,23 @@ def test_fuzzed_requests(client: TestClient, requests: int, monkeypatch: pytest.
     assert client.post("/api/repair", json={"text": "a b"}).json()["text"] == "a b"
 
 
+@pytest.mark.slow
+def test_a_server_holds() -> None:
+    """The command that makes 20,000, with fewer; requests are bytes here, and some of the texts are hostile."""
+    assert run_fuzz(requests=2_000) == 0
+
+
 def test_generated_from_the_description_of_the_api(shown: Settings) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, given, settings
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
 
-    schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(shown))
+    named = replace(shown, access=Access(names=frozenset({"testserver"})))  # as schemathesis calls it
+    schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(named))
     operations = [one.ok() for one in schema.get_all_operations() if "pdf" not in one.ok().path]  # is not generated
     assert {one.label for one in operations} == {
-        "POST /api/repair", "GET /api/methods", "GET /api/corpus", "POST /api/corpus/review",
+        "POST /api/repair", "GET /api/methods", "GET /api/ready", "GET /api/corpus", "POST /api/corpus/review",
     }  # fmt: skip
     # What the description cannot say (a method without penalties, an edit that is not there) may be refused.
     wanted = [
@@ -163,9 +107,10 @@ def test_what_the_machine_lacks_is_told(client: TestClient, monkeypatch: pytest.
 
 
 def test_a_corpus_that_goes_away(tmp_path: Path) -> None:
-    corpus = empty_corpus(tmp_path / "out")
+    write_shown(tmp_path)
+    corpus = Corpus(str(tmp_path / "out"))
     for file in ("summary.json", "index.html"):
         (tmp_path / "out" / "_report" / file).unlink()
-    with TestClient(make_app(Settings(corpus=corpus, service=RepairService(("do_nothing",))))) as client:
+    with client_of(Settings(corpus=corpus)) as client:
         assert client.get("/corpus/_report/index.html").status_code == 404
         assert client.get("/api/corpus").status_code == 404

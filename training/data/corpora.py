@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,10 +18,10 @@ from training.data.held_out import FITTING_ROW, kept_for_measuring
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One Parquet file (or a directory of shards) of clean text, and its share of the training characters.
+    """Clean text, and its share of the training characters: a Parquet file, a directory of them, or a text file.
 
     Attributes:
-        path: where it is.
+        path: where it is; of a text file (``.txt``) every line is a row.
         weight: its share.
         column: the column with the text.
         only: if given, rows are read whose column ``source`` has one of these values.
@@ -53,6 +53,9 @@ class Corpus:
             raise FileNotFoundError(f"{source.path} holds no .parquet file: expected clean text in Parquet")
         tables = []
         for file in files:
+            if file.suffix == ".txt":
+                tables.append(_lines(file))
+                continue
             names = pq.read_schema(file).names
             for column in [source.column] + (["source"] if source.only else []):
                 if column not in names:
@@ -78,6 +81,11 @@ class Corpus:
 
     def take(self, rows: NDArray[np.int64]) -> list[str]:
         return self.texts.take(pa.array(rows)).to_pylist()
+
+
+def _lines(file: Path) -> pa.ChunkedArray:
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return pa.chunked_array([[line for line in lines if line]], pa.large_string())
 
 
 def _trained_on(texts: pa.Array, right_as_it_is: bool) -> NDArray[np.bool_]:
@@ -106,9 +114,21 @@ def block(corpora: Sequence[Corpus], weights: Sequence[float], rows: int, seed: 
     per_block = np.maximum(1, np.round(rows * shares / shares.sum())).astype(int)
     chosen: list[Row] = []
     for corpus, count in zip(corpora, per_block.tolist(), strict=True):
-        blocks_per_epoch = max(1, len(corpus) // count)
-        epoch, at = divmod(number, blocks_per_epoch)
-        places = corpus.order(seed, epoch)[at * count : (at + 1) * count]
-        keys = (f"{corpus.name}/{place}/{epoch}" for place in places.tolist())
-        chosen += [Row(key, text, corpus.right_as_it_is) for key, text in zip(keys, corpus.take(places), strict=True)]
+        for epoch, places in _places(corpus, count, seed, number):
+            keys = [f"{corpus.name}/{place}/{epoch}" for place in places.tolist()]
+            texts = corpus.take(places)
+            chosen += [Row(key, text, corpus.right_as_it_is) for key, text in zip(keys, texts, strict=True)]
+    if not chosen:
+        raise ValueError(f"{', '.join(corpus.name for corpus in corpora)}: no text to train on. Give more rows")
     return chosen
+
+
+def _places(corpus: Corpus, count: int, seed: int, number: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """The rows of a block, by epoch: a part of one, or several where the corpus has fewer rows than the block."""
+    size = len(corpus)
+    if 0 < size < count:
+        epochs = -(-count // size)
+        yield from ((epoch, corpus.order(seed, epoch)) for epoch in range(number * epochs, (number + 1) * epochs))
+        return
+    epoch, at = divmod(number, max(1, size // count))
+    yield epoch, corpus.order(seed, epoch)[at * count : (at + 1) * count]

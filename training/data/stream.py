@@ -63,19 +63,23 @@ class StreamConfig:
 
 def batches(config: StreamConfig, first_block: int = 0) -> Iterator[Batch]:
     """The endless stream, from the start of a block on."""
-    noisy_block = _blocks(config)
+    noisy_block = blocks(config)
     number = first_block
     while True:
         noisy = noisy_block(number)
         characters, given, true, counts = pack(noisy, config.length)
         whole = len(characters) // config.windows
+        if not whole:
+            raise ValueError(
+                f"{len(characters)} windows of text in a block: expected at least {config.windows}. Give more text"
+            )
         for at in range(whole):
             part = slice(at * config.windows, (at + 1) * config.windows)
             yield _batch(config, characters[part], given[part], true[part], counts[part], number, at == whole - 1)
         number += 1
 
 
-def _blocks(config: StreamConfig) -> Callable[[int], Corrupted]:
+def blocks(config: StreamConfig) -> Callable[[int], Corrupted]:
     """What gives the rows of a block, by its number."""
     if config.shards is not None:
         return partial(TrainingShards(config.shards).block, rows=BLOCK_ROWS)

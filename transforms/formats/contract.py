@@ -88,6 +88,7 @@ class FormatOptions:
         refuse_repaired: a file that has what we add is an output of ours, and not to be repaired again.
         max_document_bytes: a longer document is left alone.
         chunk_bytes: how much of a line-based file to hold at once.
+        copied: names of files that go along as they are, whatever kind they seem to be.
         copy_others: a file of a kind that no format knows goes along as it is.
     """
 
@@ -100,6 +101,7 @@ class FormatOptions:
     refuse_repaired: bool = True
     max_document_bytes: int = 256 << 20
     chunk_bytes: int = 1 << 20
+    copied: frozenset[str] = frozenset()
     copy_others: bool = False
 
     @property

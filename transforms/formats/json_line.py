@@ -34,7 +34,7 @@ from transforms.formats.provenance import (
     edits_from_python,
     replace_gaps,
 )
-from transforms.formats.text_columns import first_name
+from transforms.formats.text_columns import advice, first_name
 
 Span = tuple[int, int]
 
@@ -50,7 +50,16 @@ _UNITS = re.compile(
 
 
 class NoSuchMember(ValueError):
-    """The line has no member of that name; perhaps no line has."""
+    """The line has no member of that name; perhaps no line has.
+
+    Args:
+        message: what there is instead.
+        advice: what to do.
+    """
+
+    def __init__(self, message: str, advice: str):
+        super().__init__(message)
+        self.advice = advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +180,21 @@ def _find_texts(line: str, members: Sequence[_Member], path: str, found: list[Sp
     key, rest = first_name([member.key for member in members], path)
     if key is None:
         names = ", ".join(repr(member.key) for member in members)
-        raise NoSuchMember(f"no member {path!r}. There are: {names or 'none'}")
+        paths = _paths_below({member.key: member.value for member in members})
+        raise NoSuchMember(f"no member {path!r}. There are: {names or 'none'}", advice(paths, path))
     member = next(one for one in members if one.key == key)
     return _texts_in(line, member, rest, found, levels)
+
+
+def _paths_below(value: Any, way: str = "", levels: int = _MOST_LEVELS) -> Iterator[str]:
+    """The paths to the texts of a value, by the names on the way."""
+    if isinstance(value, list):
+        value = next((one for one in value if one is not None), None)
+    if isinstance(value, dict) and levels:
+        for key, inside in value.items():
+            yield from _paths_below(inside, f"{way}.{key}" if way else key, levels - 1)
+    elif isinstance(value, str):
+        yield way
 
 
 def _texts_in(line: str, member: _Member, path: str, found: list[Span], levels: int) -> bool:

@@ -21,7 +21,7 @@ from transforms.formats.json_line import (
     with_repaired_text,
     without_members,
 )
-from transforms.formats.lines import Opened, decoded, without_mark
+from transforms.formats.lines import Opened, decoded, is_blank, without_mark
 from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, KeptEdit, fitting_edits, with_whitespace
 from transforms.formats.records import LineRecords
 from transforms.formats.sidecar import dead_rows
@@ -51,17 +51,16 @@ class JsonLines:
     def check(self, url: str, first_line: bytes) -> None:
         """A misspelled --text_column should fail once, not in every line."""
         try:
-            text = self._content(first_line).decode("utf-8").strip()
-            if text:
-                parse_line(text, self.options.text_column)
+            if not self.is_blank(first_line):
+                self._parse(first_line)
         except NoSuchMember as error:
-            raise BadFile(f"{url}: first document: {error}; choose with --text_column") from error
+            raise BadFile(f"{url}: first document: {error}; {error.advice}") from error
         except ValueError:
             return  # other lines may be good; this one will be a dead letter
 
     def document(self, row: int, line: bytes) -> Document:
         document = decoded(row, self._content(line))
-        if document.text is None or not document.text.strip():
+        if document.text is None or self.is_blank(line):
             return Document(row, None, None, document.problem, document.original)
         try:
             parsed = parse_line(document.text, self.options.text_column)
@@ -77,7 +76,7 @@ class JsonLines:
     def repaired(self, line: bytes, outcome: Outcome, model: str) -> bytes:
         added = self.options.added
         unreadable = outcome.text is None and outcome.dead_letter is not None
-        if not (outcome.edits or added) or unreadable or not self._content(line).strip():
+        if not (outcome.edits or added) or unreadable or self.is_blank(line):
             return line
         parsed = self._parse(line)
         edits: Sequence[KeptEdit] = with_whitespace(parsed.text, outcome.edits) if parsed.text is not None else []
@@ -118,6 +117,10 @@ class JsonLines:
         """The members of a line that has a text. Numbers are as they are written."""
         return self._parse(line).values
 
+    def is_blank(self, line: bytes) -> bool:
+        """Whether there is no object in it, in one way wherever that is asked."""
+        return is_blank(self._content(line))
+
     def _parse(self, line: bytes) -> JsonLine:
         return parse_line(self._content(line).decode("utf-8"), self.options.text_column)
 
@@ -135,7 +138,7 @@ class _Reverter:
     unchanged: frozenset[int]  # rows that were left as they were, and got no provenance
 
     def line(self, row: int, line: bytes) -> bytes:
-        if not line.strip():
+        if self.kind.is_blank(line):
             return line
         try:
             return self.kind.reverted(line)

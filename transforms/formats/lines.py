@@ -31,6 +31,7 @@ from transforms.formats.contract import (
 from transforms.formats.provenance import KeptEdit
 from transforms.formats.records import Records
 from transforms.formats.sidecar import SidecarWriter
+from transforms.shards import progress
 
 CHUNK_LINES = 16384
 # How many bytes of text a compressed byte usually is; only the estimate of the time left depends on it.
@@ -163,6 +164,7 @@ class LineFormat:
             for chunk in chunks:
                 documents = self._documents(opened.kind, chunk)
                 outcomes = repair(documents)
+                _report_around(chunk, documents)
                 for line, outcome in zip(chunk.lines, outcomes, strict=True):
                     out.write(opened.kind.repaired(line, outcome, model))
                 out.writelines(chunk.rest or ())
@@ -322,6 +324,18 @@ def content_of(line: bytes) -> bytes:
     return line[:-1] if line.endswith(b"\n") else line
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line has nothing but whitespace, Unicode's included; there is no document in it.
+
+    >>> is_blank(b" \\n"), is_blank("\\u00a0\\u2003\\x1e".encode()), is_blank(b"\\xff"), is_blank(b"{}")
+    (True, True, False, False)
+    """
+    try:
+        return line[:1] != b"{" and not line.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return False
+
+
 def like_line(text: str, line: bytes) -> bytes:
     """A text as a line, with a line break if that line has one."""
     return text.encode("utf-8") + (b"\n" if line.endswith(b"\n") else b"")
@@ -356,6 +370,12 @@ def verify_end(written: BinaryIO) -> None:
 def _verify_same(before: bytes, after: bytes) -> None:
     if before != after:
         raise CharactersChanged("a document that should be unchanged was read back different")
+
+
+def _report_around(chunk: LineChunk, documents: Sequence[Document]) -> None:
+    """Tells of what is around the texts of some lines, which may be most of them."""
+    texts = sum(len((one.text or "").encode("utf-8", "surrogatepass")) for one in documents)
+    progress.report(around=max(0, sum(map(len, chunk.lines)) - texts))
 
 
 class _RestOfLine:

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,10 +22,9 @@ from transforms.formats.contract import (
     Retried,
     Slice,
 )
-from transforms.formats.elements import RowText, split_edits
 from transforms.formats.parquet_footers import check_footer
 from transforms.formats.parquet_tables import TableChunk, TableWriter
-from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, edits_from_python, fitting_edits, revert_text
+from transforms.formats.provenance import ADDED_COLUMNS, EDITS, ORIGINAL, fitting_edits
 from transforms.formats.text_columns import TextColumn
 
 
@@ -148,7 +146,7 @@ def _reverted_table(chunk: TableChunk, url: str, text: TextColumn) -> pa.Table:
     elif EDITS in table.column_names:
         given = zip(text.texts(table), table[EDITS].to_pylist(), strict=True)
         rows = [
-            _reverted_row(texts, edits, f"{url}: row {row}") if edits else texts
+            tables.reverted_row(texts, edits, f"{url}: row {row}") if edits else texts
             for row, (texts, edits) in enumerate(given, start=chunk.first_row)
         ]
     else:
@@ -158,18 +156,6 @@ def _reverted_table(chunk: TableChunk, url: str, text: TextColumn) -> pa.Table:
 
 def _without_provenance(url: str) -> BadFile:
     return BadFile(f"{url}: no column {EDITS!r}: it was not written with --provenance, so its edits are not known")
-
-
-def _reverted_row(row: RowText, edits: Any, where: str) -> RowText:
-    texts = row if isinstance(row, list) else [row]
-    try:
-        parts = split_edits(texts, edits_from_python(edits))
-        back = [
-            revert_text(text, own) if isinstance(text, str) else text for text, own in zip(texts, parts, strict=True)
-        ]
-    except ValueError as error:
-        raise BadFile(f"{where}: {error}") from error
-    return back if isinstance(row, list) else back[0]
 
 
 def cut_rows(row_groups: Sequence[tuple[int, int]], target_bytes: int) -> list[Slice]:

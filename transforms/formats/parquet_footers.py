@@ -5,6 +5,7 @@ So every footer is first read whole in a process that may die, once, when its fi
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pyarrow.parquet as pq
@@ -14,14 +15,17 @@ from respace.storage.files import InputFile, open_input
 from transforms.shards.killable import KillableFunction, Stopped
 
 _SECONDS = 60.0
+_ENCRYPTED = b"PARE"  # how a file with an encrypted footer ends
 _lock = threading.Lock()
 
 
 def check_footer(file: InputFile) -> None:
     """
     Raises:
-        BadFile: whoever reads the footer dies.
+        BadFile: whoever reads the footer dies; or it is encrypted.
     """
+    if _is_encrypted(file):
+        raise BadFile(f"{file.url}: is encrypted, and cannot be read. Decrypt it, or leave it out")
     with _lock:
         try:
             try:
@@ -30,8 +34,18 @@ def check_footer(file: InputFile) -> None:
                 _read_apart(file)
         except Stopped as error:
             raise BadFile(
-                f"{file.url}: its footer cannot be read as Parquet ({error}). It is damaged: fetch or write it again"
+                f"{file.url}: its footer cannot be read as Parquet ({error}). It is damaged, or has encrypted columns: "
+                "fetch or write it again, or decrypt it"
             ) from error
+
+
+def _is_encrypted(file: InputFile) -> bool:
+    """Whether the footer is."""
+    with open_input(file) as stream:
+        if file.size < len(_ENCRYPTED):
+            return False
+        stream.seek(-len(_ENCRYPTED), os.SEEK_END)
+        return stream.read() == _ENCRYPTED
 
 
 def read_footer(file: InputFile) -> None:
@@ -47,4 +61,4 @@ def read_footer(file: InputFile) -> None:
         return
 
 
-_read_apart: KillableFunction[InputFile, None] = KillableFunction(read_footer, seconds=_SECONDS)
+_read_apart: KillableFunction[InputFile, None] = KillableFunction(read_footer, seconds=_SECONDS, quiet=True)

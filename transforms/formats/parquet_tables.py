@@ -26,7 +26,9 @@ from transforms.formats.provenance import (
     ORIGINAL_TEXT,
     ORIGINALS,
     added_fields,
+    edits_from_python,
     provenance_arrays,
+    revert_text,
     with_whitespace,
 )
 from transforms.formats.text_columns import NoSuchColumn, TextColumn, text_values
@@ -148,7 +150,7 @@ def check_schema(url: str, schema: pa.Schema, text_column: str, id_column: str |
     try:
         return TextColumn.find(schema, text_column)
     except NoSuchColumn as error:
-        raise BadFile(f"{url}: {error}. The columns are {columns or 'none'}; choose with --text_column") from error
+        raise BadFile(f"{url}: {error}. The columns are {columns or 'none'}; {error.advice}") from error
 
 
 def check_not_repaired(url: str, schema: pa.Schema) -> None:
@@ -261,6 +263,19 @@ def _repaired_row(row: RowText, outcome: Outcome) -> RowText:
     ]
 
 
+def reverted_row(row: RowText, edits: Any, where: str) -> RowText:
+    """The texts of a row before these edits. Raises BadFile if they are not theirs."""
+    texts = row if isinstance(row, list) else [row]
+    try:
+        parts = split_edits(texts, edits_from_python(edits))
+        back = [
+            revert_text(text, own) if isinstance(text, str) else text for text, own in zip(texts, parts, strict=True)
+        ]
+    except ValueError as error:
+        raise BadFile(f"{where}: {error}") from error
+    return back if isinstance(row, list) else back[0]
+
+
 def replaced_rows(table: pa.Table, places: Sequence[int], new: pa.Table) -> pa.Table:
     """The table with other rows at some places."""
     order = list(range(table.num_rows))
@@ -357,9 +372,26 @@ def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text: TextC
         raise CharactersChanged(f"{written.metadata.num_rows} rows written for {stop - start} rows read")
     if not written.schema_arrow.equals(schema, check_metadata=True):
         raise BadFile(f"its schema does not survive being written: {schema} became {written.schema_arrow}")
+    verify_rows(chunks(source, start, stop), chunks(written, 0, stop - start), text, source.schema_arrow, schema)
+
+
+def verify_rows(
+    source: Iterator[TableChunk], written: Iterator[TableChunk], text: TextColumn, schema: pa.Schema, new: pa.Schema
+) -> int:
+    """Compares rows that were written with those that were read, and gives their number. It raises as `verify` does.
+
+    Args:
+        source: what was read.
+        written: what was written.
+        text: of which only the characters must be the same.
+        schema: of the source.
+        new: of what was written.
+    """
     # By their places: only the text column need have a name of its own.
-    others = list(zip(_other_columns(source.schema_arrow, text), _other_columns(schema, text), strict=True))
-    for before, after in _side_by_side(chunks(source, start, stop), chunks(written, 0, stop - start)):
+    others = list(zip(_other_columns(schema, text), _other_columns(new, text), strict=True))
+    rows = 0
+    for before, after in _side_by_side(source, written):
+        rows += before.num_rows
         for old_place, new_place in others:
             name, column = before.column_names[old_place], before.column(old_place)
             if not _same(column, after.column(new_place)):
@@ -371,6 +403,7 @@ def verify(source: pq.ParquetFile, start: int, stop: int, path: str, text: TextC
         # What is beside the text in the same column must be the same, too.
         if (text.fields or text.has_lists) and not _same(before[text.root], text.replaced(after, old_rows)[text.root]):
             raise BadFile(f"the column {text.root!r} ({text.kind}) does not survive being written by pyarrow")
+    return rows
 
 
 def _other_columns(schema: pa.Schema, text: TextColumn) -> list[int]:
@@ -389,8 +422,10 @@ def _side_by_side(left: Iterator[TableChunk], right: Iterator[TableChunk]) -> It
     """Two readings of the same rows, cut alike."""
     a = b = None
     while True:
-        a = a if a is not None and a.num_rows else next((chunk.table for chunk in left), None)
-        b = b if b is not None and b.num_rows else next((chunk.table for chunk in right), None)
+        a = a if a is not None and a.num_rows else next((one.table for one in left if one.table.num_rows), None)
+        b = b if b is not None and b.num_rows else next((one.table for one in right if one.table.num_rows), None)
+        if (a is None) != (b is None):
+            raise CharactersChanged("more rows, or fewer, were written than were read")
         if a is None or b is None:
             return
         rows = min(a.num_rows, b.num_rows)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from respace.storage.compression import COMPRESSION_SUFFIXES, compression_of
 from respace.storage.errors import BadFile, BadOption
 from respace.storage.inputs import shown_suffixes
+from transforms.formats.arrow_file import ArrowFile
 from transforms.formats.contract import FormatOptions, ShardFormat
 from transforms.formats.copied import Copied
 from transforms.formats.csv_file import CsvFile
@@ -22,8 +23,8 @@ def _text(options: FormatOptions) -> ShardFormat:
     return LineFormat(options, TextLines(options)) if options.text_unit == "line" else WholeFile(options)
 
 
-# Formats by suffix. Parquet compresses inside the file; all others may be compressed as a whole.
-_PLAIN: dict[str, Callable[[FormatOptions], ShardFormat]] = {".parquet": ParquetFormat}
+# Formats by suffix. Parquet and Arrow compress inside the file; all others may be compressed as a whole.
+_PLAIN: dict[str, Callable[[FormatOptions], ShardFormat]] = {".parquet": ParquetFormat, ".arrow": ArrowFile}
 _COMPRESSIBLE: dict[str, Callable[[FormatOptions], ShardFormat]] = {
     ".jsonl": lambda options: LineFormat(options, JsonLines(options)),
     ".ndjson": lambda options: LineFormat(options, JsonLines(options)),
@@ -66,6 +67,8 @@ def format_of(name: str, options: FormatOptions) -> ShardFormat:
     Raises:
         BadFile: none is known by that name.
     """
+    if name in options.copied:
+        return Copied()
     lowered = name.lower()
     plain = lowered.removesuffix(compression_of(name))
     for suffix, make in _PLAIN.items():

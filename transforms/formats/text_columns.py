@@ -27,8 +27,20 @@ from transforms.formats.provenance import text_array
 _IN_LIST = re.compile(r"\.list\.(element|item)")
 
 
+_CHOOSE = "choose with --text_column"
+
+
 class NoSuchColumn(ValueError):
-    """There is no such column, more than one, or one without text."""
+    """There is no such column, more than one, or one without text.
+
+    Args:
+        message: what there is instead.
+        advice: what to do.
+    """
+
+    def __init__(self, message: str, advice: str = _CHOOSE):
+        super().__init__(message)
+        self.advice = advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +70,10 @@ class TextColumn:
             NoSuchColumn: with what is there instead.
         """
         root, rest = first_name(schema.names, name)
-        if root is None or schema.names.count(root) > 1:
-            raise NoSuchColumn(f"{'no' if root is None else 'more than one'} column {name!r}")
+        if root is None:
+            raise NoSuchColumn(f"no column {name!r}", advice(_paths_below(schema), name))
+        if schema.names.count(root) > 1:
+            raise NoSuchColumn(f"more than one column {name!r}")
         kind, fields, has_lists = schema.field(root).type, [], False
         while True:
             if _is_list(kind):
@@ -116,6 +130,29 @@ def first_name(names: Iterable[str], path: str) -> tuple[str | None, str]:
         return None, ""
     name = max(found, key=len)
     return name, path[len(name) + 1 :]
+
+
+def advice(paths: Iterable[str], name: str) -> str:
+    """What to do where there is no such name: perhaps the first path to a text that ends with it was meant.
+
+    >>> advice(["meta.id", "doc.text"], "text"), advice(["doc.body"], "text")
+    ('did you mean --text_column doc.text?', 'choose with --text_column')
+    """
+    found = next((path for path in paths if path.endswith(f".{name}")), None)
+    return _CHOOSE if found is None else f"did you mean --text_column {found}?"
+
+
+def _paths_below(fields: Iterable[pa.Field], way: tuple[str, ...] = ()) -> Iterator[str]:
+    """The paths to all texts of a schema, by the names on the way."""
+    for field in fields:
+        kind = field.type
+        while _is_list(kind):
+            kind = kind.value_type
+        if pa.types.is_struct(kind):
+            inside = (kind.field(place) for place in range(kind.num_fields))
+            yield from _paths_below(inside, (*way, field.name))
+        elif _is_text(kind):
+            yield ".".join((*way, field.name))
 
 
 def text_values(column: pa.ChunkedArray) -> list[Any]:

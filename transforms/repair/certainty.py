@@ -13,7 +13,6 @@ from typing import Any
 
 from respace import gaps
 from respace.gaps import Edit
-from respace.judgement import LeftAlone
 from transforms.repair.passages import passage_around
 
 # Upper edges of the histogram of confidence.
@@ -35,16 +34,12 @@ class Certainty:
     least: list[dict[str, Any]] = field(default_factory=list)
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, shard: str, row: int, text: str, edits: Sequence[Edit], left_alone: Sequence[LeftAlone]) -> None:
+    def add(self, shard: str, row: int, text: str, edits: Sequence[Edit]) -> None:
         """Counts the edits of one document."""
         characters, _ = gaps.split(text)
-        starts = [one.start for one in left_alone]
         for edit in edits:
             self.histogram[bisect.bisect_left(CONFIDENCE_EDGES, edit.confidence)] += 1
-            place = bisect.bisect_right(starts, edit.gap) - 1
-            inside = place >= 0 and edit.gap < left_alone[place].stop
-            what = left_alone[place].reason if inside else PROSE
-            self.kinds[f"{what}, {_beside(characters[edit.gap - 1 : edit.gap + 1])}", edit.kind] += 1
+            self.kinds[f"{edit.doubt or PROSE}, {_beside(characters[edit.gap - 1 : edit.gap + 1])}", edit.kind] += 1
         for order in sorted(range(len(edits)), key=lambda order: edits[order].confidence)[:KEPT_LEAST]:
             edit = edits[order]
             if len(self.least) == KEPT_LEAST and edit.confidence >= self.least[-1]["confidence"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from respace import gaps
 from respace.batching import by_size
 from respace.gaps import Edit
 from respace.judgement import LeftAlone, join_stretches, within
-from respace.repairer import Repair, Repairer
+from respace.repairer import Repair
+from respace.storage.errors import UserError
 from respace.windows import Window
 from transforms.formats.contract import Document, DocumentTooLarge, Outcome
 from transforms.formats.provenance import character_positions
+from transforms.repair.model import TextRepairer
 from transforms.shards.dead_letters import DeadLetter
 
 _LOG = logging.getLogger(__name__)
@@ -39,7 +41,7 @@ class DocumentRepair:
         max_document_bytes: a longer document is a dead letter.
     """
 
-    repairer: Repairer
+    repairer: TextRepairer
     shard: str
     batch_characters: int
     max_document_bytes: int
@@ -76,6 +78,8 @@ class DocumentRepair:
         if len(texts) > 1 and max(map(len, texts)) <= SEGMENT_LENGTH:
             try:
                 return list(self.repairer.repair_with_edits(texts))
+            except UserError:
+                raise
             except Exception as error:  # whatever a model raises: one document must not condemn its batch
                 _LOG.debug("%s: %s in a batch; its documents are tried one by one", self.shard, type(error).__name__)
         return [self._try_one(text, done) for text in texts]
@@ -83,6 +87,8 @@ class DocumentRepair:
     def _try_one(self, text: str, done: Done) -> Repair | Exception:
         try:
             return repair_in_segments(self.repairer, text, done=done)
+        except UserError:  # the model cannot be loaded: no document is to blame
+            raise
         except Exception as error:  # becomes a dead letter, with its class and message
             return error
 
@@ -94,7 +100,9 @@ class DocumentRepair:
         return Outcome(document.text, (), letter)
 
 
-def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENGTH, done: Done = _ignored) -> Repair:
+def repair_in_segments(
+    repairer: TextRepairer, text: str, length: int = SEGMENT_LENGTH, done: Done = _ignored
+) -> Repair:
     """As `Repairer.repair_with_edits`, holding the intermediate state of one segment at a time.
 
     Every segment is read with the method's context on both sides, so that the cut changes nothing; only the lines it
@@ -119,7 +127,7 @@ def repair_in_segments(repairer: Repairer, text: str, length: int = SEGMENT_LENG
             pieces.append(repaired[keep_start : len(repaired) - (len(read) - keep_stop)])
         else:
             pieces.append(read[keep_start:keep_stop])
-        edits.extend(Edit(edit.gap - int(first) + gap_offset, edit.kind, edit.confidence) for edit in own)
+        edits.extend(replace(edit, gap=edit.gap - int(first) + gap_offset) for edit in own)
         join_stretches(left_alone, within(repair.left_alone, int(first), int(last), gap_offset))
         gap_offset += int(last - first)
         done(read[keep_start:keep_stop])

@@ -74,7 +74,7 @@ class EditStatistics:
             getattr(self, kind)[words] += 1
         self._prune_words()
         self._maybe_keep_sample(shard, row, before, edits)
-        self.certainty.add(shard, row, before, edits, left_alone)
+        self.certainty.add(shard, row, before, edits)
 
     def to_json(self, words: int = KEPT_WORDS) -> dict[str, Any]:
         """Without the counts, which a manifest holds by itself; with so many words of each kind."""

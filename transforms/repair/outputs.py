@@ -76,6 +76,6 @@ def local_copy(url: str, folder: str) -> str:
         if not os.path.exists(path):
             raise FileNotFoundError(url)
         return path
-    local = os.path.join(folder, f"{len(os.listdir(folder)):05}-{os.path.basename(path)}")
+    local = os.path.join(folder, f"{len(os.listdir(folder)):05}")
     store.get_file(path, local)
     return local

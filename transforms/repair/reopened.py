@@ -13,6 +13,7 @@ from respace.storage.listing import walk_files
 from transforms.formats.contract import EditedDocument, FormatOptions, ShardFormat
 from transforms.formats.copied import Copied
 from transforms.formats.registry import SUFFIXES, format_of
+from transforms.repair.report import unreadable_files
 from transforms.repair.work import TAKEN_FOR, TEXT_COLUMN, TEXT_UNIT
 from transforms.shards.manifests import MANIFESTS, Manifest, read_manifest
 
@@ -30,9 +31,13 @@ class RepairedFile:
 
 
 def finished_files(output: str) -> list[str]:
-    """The names of all files that are done: those that have a manifest."""
-    found = (one.name for one in walk_files(join_url(output, MANIFESTS)) if one.name.endswith(".json"))
-    return sorted(name.removesuffix(".json") for name in found)
+    """The names of all files that are done: those that have a manifest, but for what the report calls unreadable.
+
+    A file that cannot be read any more keeps what was made of it, which is not about the input of now.
+    """
+    manifests = walk_files(join_url(output, MANIFESTS))
+    names = {one.name.removesuffix(".json") for one in manifests if one.name.endswith(".json")}
+    return sorted(names - unreadable_files(output))
 
 
 def reopened(output: str, name: str) -> RepairedFile:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from respace.storage.files import join_url
+from respace.storage.files import join_url, read_bytes
 from respace.storage.publish import publish_bytes
 from respace.version import VERSION
 from transforms.repair.certainty import CONFIDENCE_EDGES
@@ -145,6 +145,15 @@ def summarise(
 def report_url(output: str, is_sample: bool = False) -> str:
     """The address of the page."""
     return join_url(output, REPORT, "sample.html" if is_sample else "index.html")
+
+
+def unreadable_files(output: str) -> set[str]:
+    """The files that could not be read according to the last report; none where there is no report."""
+    try:
+        summary = json.loads(read_bytes(join_url(output, REPORT, "summary.json")))
+        return set(summary["unreadable"])
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):  # or one that is damaged
+        return set()
 
 
 def write_report(output: str, summary: Mapping[str, Any]) -> None:

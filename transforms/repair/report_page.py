@@ -13,6 +13,7 @@ from respace.guards import REASONS
 from respace.judgement import NOT_PROSE
 from transforms.shards.dead_letters import DEAD_LETTERS
 
+_SMALL_RUN_BYTES = 1_000_000
 _SHOWN_SHARDS = 60
 _WORD = 40
 _DEAD_LETTERS = "dead-letters"
@@ -164,6 +165,19 @@ def _letters_of(shard: str) -> str:
     return f"{DEAD_LETTERS}/{shard}.parquet"
 
 
+def speed_of_run(run: Mapping[str, Any]) -> str | None:
+    """The speed, unless the run was so small that this is the time in which processes and models start.
+
+    >>> speed_of_run({"bytes": 24_000_000, "kilobytes_per_second": 187.2}), speed_of_run({"bytes": 900})
+    ('187 KB/s', None)
+    """
+    return f"{run['kilobytes_per_second']:,.0f} KB/s" if run["bytes"] >= _SMALL_RUN_BYTES else None
+
+
+def _last_run(run: Mapping[str, Any]) -> str:
+    return f"last run, {_duration(run['seconds'])}" if speed_of_run(run) else "last run"
+
+
 def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     share = 100 * totals["edited_documents"] / max(1, totals["documents"])
     tiles = [
@@ -172,7 +186,7 @@ def _tiles(totals: Mapping[str, Any], run: Mapping[str, Any]) -> str:
         (f"{totals['insertions']:,}", "spaces inserted", False),
         (f"{totals['deletions']:,}", "spaces deleted", False),
         (_linked(f"{totals['dead_letters']:,}", f"#{_DEAD_LETTERS}"), "documents failed", totals["dead_letters"] > 0),
-        (f"{run['kilobytes_per_second']:,.0f} KB/s", f"last run, {_duration(run['seconds'])}", False),
+        (speed_of_run(run) or _duration(run["seconds"]), _last_run(run), False),
     ]
     if totals["unreadable_files"]:
         tiles.append((f"{totals['unreadable_files']:,}", "unreadable files", True))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from respace.batching import by_size
 from respace.storage.errors import BadFile
 from respace.storage.files import InputFile
 from transforms.formats.contract import Document, Slice
@@ -22,6 +23,9 @@ from transforms.shards.manifests import Manifest
 _SEED = 20_210_819
 # About how much text is read to choose documents from.
 _STRETCH_BYTES = 1 << 18
+# For the speed: from how many files, and how much at once.
+_TIMED_FILES = 8
+_TIMED_BYTES = 1 << 15
 
 
 @dataclass
@@ -55,6 +59,31 @@ def repair_sample(work: RepairWork, files: Sequence[InputFile], number: int) -> 
             _repair(work, file, documents, sample)
     sample.seconds = time.monotonic() - started
     return sample
+
+
+def bytes_per_second(work: RepairWork, files: Sequence[InputFile], seconds: float = 3.0) -> float | None:
+    """How fast one process is, from the beginning of some files; None if there is no text in them.
+
+    The first texts do not count: for them the model is read, and perhaps compiled.
+    """
+    done, started = 0, None
+    chosen = random.Random(_SEED)
+    for file in chosen.sample(list(files), min(len(files), _TIMED_FILES)):
+        try:
+            stretch = format_of(file.name, work.formats).cut(file, _STRETCH_BYTES)[0]
+            documents = [one for one in _beginning(work, file, stretch) if one.text]
+        except BadFile:
+            continue
+        repair = work.documents(RepairShard(file=file))
+        for some in by_size(documents, lambda one: len(one.text or ""), _TIMED_BYTES):
+            repair(some)
+            if started is None:
+                started = time.monotonic()
+                continue
+            done += sum(len(one.text.encode("utf-8", "surrogatepass")) for one in some if one.text)
+            if time.monotonic() - started > seconds:
+                return done / (time.monotonic() - started)
+    return done / (time.monotonic() - started) if started is not None and done else None
 
 
 def _repair(work: RepairWork, file: InputFile, documents: Sequence[Document], sample: Sample) -> None:

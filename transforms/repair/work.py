@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from respace.repairer import Repairer
-from respace.storage.errors import UserError
-from respace.storage.files import InputFile, filesystem, is_local, join_url
+from respace.storage.files import InputFile, join_url, remove_folder
 from respace.storage.listing import walk_files
 from transforms.formats.contract import WHOLE, Document, FormatOptions, Outcome, Range, ShardFormat
 from transforms.formats.registry import format_of
 from transforms.formats.sidecar import PROVENANCE, assemble_sidecars
 from transforms.repair.documents import DocumentRepair
 from transforms.repair.edit_statistics import EditStatistics, with_rows_from
+from transforms.repair.model import ModelOptions, repairer_with_limit
 from transforms.repair.outputs import OutputFiles, local_copy
 from transforms.repair.review import Rejected, digest_of, reviewed
 from transforms.shards import progress
@@ -83,36 +80,6 @@ class RepairShard:
         return [replace(self, span=span, part=part) for part, span in enumerate(self.spans)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """Which model repairs, and how cautiously."""
-
-    model: str = "default"
-    insertion_penalty: float | None = None
-    deletion_penalty: float | None = None
-    join_hyphenated: bool = True
-    all_text: bool = False
-
-
-_repairers: dict[ModelOptions, Repairer] = {}
-_loading = threading.Lock()
-
-
-def shared_repairer(options: ModelOptions) -> Repairer:
-    """The model, loaded once per process.
-
-    Raises:
-        UserError: it cannot be loaded.
-    """
-    with _loading:
-        if options not in _repairers:
-            try:
-                _repairers[options] = Repairer.load(**asdict(options))
-            except ValueError as error:
-                raise UserError(f"--model {options.model}: {error}") from error
-        return _repairers[options]
-
-
 @dataclass(frozen=True, kw_only=True)
 class RepairWork:
     """Repairs one shard.
@@ -125,6 +92,7 @@ class RepairWork:
         batch_characters: how much text to give to the model at once.
         run: identifies this run.
         rejected: edits that people rejected, by file.
+        document_seconds: that the repair of a document may take; 0 sets no limit.
     """
 
     output: str
@@ -134,8 +102,9 @@ class RepairWork:
     batch_characters: int
     run: str
     rejected: Mapping[str, Rejected] = field(default_factory=dict)
+    document_seconds: float = 0.0
 
-    rules: ClassVar[int] = 7
+    rules: ClassVar[int] = 8
 
     def fingerprint(self, shard: RepairShard) -> Fingerprint:
         part = {"part": f"{shard.span[0]}-{shard.span[1]}"} if shard.is_part else {}
@@ -159,7 +128,8 @@ class RepairWork:
     def documents(self, shard: RepairShard) -> CountedRepair:
         """How the documents of a shard are repaired, and counted."""
         limit = self.formats.max_document_bytes
-        repair = DocumentRepair(shared_repairer(self.model), shard.file.name, self.batch_characters, limit)
+        repairer = repairer_with_limit(self.model, self.document_seconds)
+        repair = DocumentRepair(repairer, shard.file.name, self.batch_characters, limit)
         return CountedRepair(repair, self.rejected.get(shard.file.name, {}), shard.first_row)
 
     def format(self, shard: RepairShard) -> ShardFormat:
@@ -288,18 +258,8 @@ def part_name(name: str, part: int, parts: int) -> str:
 def remove_parts(output: str, name: str) -> None:
     """Removes the parts of a file that is done."""
     root = join_url(output, PARTS)
-    for url in (
-        join_url(root, name),
-        join_url(root, MANIFESTS, name),
-        join_url(root, DEAD_LETTERS, name),
-        join_url(root, PROVENANCE, name),
-    ):
-        store, path = filesystem(url)
-        if store.exists(path):
-            if is_local(url):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                store.rm(path, recursive=True)
+    for folder in ((), (MANIFESTS,), (DEAD_LETTERS,), (PROVENANCE,)):
+        remove_folder(join_url(root, *folder, name))
 
 
 def remove_left_parts(output: str, is_done: Callable[[str], bool]) -> None:

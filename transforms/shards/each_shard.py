@@ -3,14 +3,14 @@
 What shards and work are, `transforms.shards.contract` says; `pipelines.job.stages` runs the only graph there is::
 
     with beam.Pipeline(options=pipeline_options(options)) as pipeline:
-        pipeline | beam.Create(shards) | EachShard(work, workers=options.workers)
+        pipeline | PlannedShards(write_plan(options.output, shards)) | EachShard(work, workers=options.workers)
     failures = read_failures(options.output, names)  # of transforms.shards.guard
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -20,13 +20,26 @@ from apache_beam.metrics import Metrics
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
 
+from respace.storage.errors import UserError
 from respace.storage.lock import Fence
 from transforms.shards import progress
 from transforms.shards.contract import Shard, ShardResult, ShardWork
-from transforms.shards.guard import GuardedWork, ShardFailure
+from transforms.shards.guard import GuardedWork, ShardFailure, keep_failure
+from transforms.shards.plan_files import PlanSlice, read_slice
 from transforms.shards.workers import WorkerPool, thread_settings
 
 NAMESPACE = "respace"
+
+
+class PlannedShards(beam.PTransform):
+    """The shards of some slices of a plan."""
+
+    def __init__(self, slices: Sequence[PlanSlice]) -> None:
+        super().__init__()
+        self._slices = list(slices)
+
+    def expand(self, pipeline: beam.pvalue.PBegin) -> beam.PCollection:
+        return pipeline | "Slices" >> beam.Create(self._slices) | "Read" >> beam.FlatMap(read_slice)
 
 
 class EachShard(beam.PTransform):
@@ -41,6 +54,7 @@ class EachShard(beam.PTransform):
         threads: of TensorFlow in the process that works on a shard; None leaves that to it.
         stop_at_bad_file: start no more shards once one could not be read.
         fence: see `GuardedWork`.
+        elsewhere: the process that started the job is another one, and hears of a failure by its note or an error.
     """
 
     def __init__(
@@ -51,21 +65,23 @@ class EachShard(beam.PTransform):
         threads: int | None = None,
         stop_at_bad_file: bool = False,
         fence: Fence | None = None,
+        elsewhere: bool = False,
     ) -> None:
         super().__init__()
-        self.fence = fence
+        self.fence, self.elsewhere = fence, elsewhere
         self.work, self.workers, self.threads, self.stop_at_bad_file = work, workers, threads, stop_at_bad_file
 
     def expand(self, shards: beam.PCollection) -> beam.PCollection:
-        runner = _RunShards(GuardedWork(self.work, self.fence), self.workers, self.threads, self.stop_at_bad_file)
+        work = GuardedWork(self.work, self.fence)
+        runner = _RunShards(work, self.workers, self.threads, self.stop_at_bad_file, self.elsewhere)
         # Without the reshuffle a runner may fuse all shards into the bundle of the Create.
         return shards | "Distribute" >> beam.Reshuffle() | "Work" >> beam.ParDo(runner)
 
 
 class _RunShards(beam.DoFn):
-    def __init__(self, work: GuardedWork, workers: int, threads: int | None, stop_at_bad_file: bool):
+    def __init__(self, work: GuardedWork, workers: int, threads: int | None, stop_at_bad_file: bool, elsewhere: bool):
         self._work, self._workers, self._threads = work, workers, threads
-        self._stop_at_bad_file = stop_at_bad_file
+        self._stop_at_bad_file, self._elsewhere = stop_at_bad_file, elsewhere
         self._seconds = Metrics.distribution(NAMESPACE, "shard_milliseconds")
         self._pool: WorkerPool | None = None
         self._running: dict[Future[Any], Shard] = {}
@@ -111,9 +127,18 @@ class _RunShards(beam.DoFn):
                 result, seconds = self._work.failed(shard, f"{shard.name}: {reason}", fatal=True), 0.0
             yield self._finished(result, seconds)
 
+    def _tell(self, failure: ShardFailure) -> None:
+        """Has the process that started the job know of a failure that could not be noted."""
+        if failure.noted:
+            return
+        if self._elsewhere:
+            raise UserError(failure.message)
+        keep_failure(self._work.work.output, failure)
+
     def _finished(self, result: ShardResult | ShardFailure, seconds: float) -> ShardResult | ShardFailure:
         self._seconds.update(int(1000 * seconds))
         if isinstance(result, ShardFailure):
+            self._tell(result)
             Metrics.counter(NAMESPACE, "bad_files").inc()
             self._stopped = self._stopped or self._stop_at_bad_file or result.fatal
         else:

@@ -15,11 +15,14 @@ from typing import Any
 from respace.storage.errors import UserError
 from respace.storage.files import (
     InputFile,
+    absolute,
     describe,
     file_digest,
     file_size,
     filesystem,
     input_digest,
+    is_local,
+    is_within,
     join_url,
     read_bytes,
 )
@@ -127,9 +130,24 @@ def read_manifest(output: str, name: str) -> Manifest | None:
         manifest = Manifest(**json.loads(content))
         if not isinstance(manifest.fingerprint, dict) or not isinstance(manifest.outputs, dict):
             raise TypeError("its fingerprint and its outputs should be objects")
+        check_inside(output, manifest.outputs)
         return manifest
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{url} is not a manifest ({error}). Remove it to have this shard done again") from error
+
+
+def check_inside(output: str, names: Iterable[str]) -> None:
+    """
+    Raises:
+        ValueError: what a manifest calls a published file leads out of the output.
+    """
+    root = absolute(output) if is_local(output) else ""
+    for name in names:
+        inside = not {"", ".", ".."} & set(name.split("/")) and "\0" not in name
+        if inside and root:  # a folder on the way may be a link
+            inside = is_within(absolute(join_url(output, name).rpartition("/")[0]), root)
+        if not inside:
+            raise ValueError(f"its file {name!r} is not inside of the output")
 
 
 def each_manifest(output: str, names: Iterable[str]) -> Iterator[Manifest]:

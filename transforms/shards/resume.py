@@ -22,6 +22,7 @@ from transforms.shards.manifests import (
     REVIEW,
     Manifest,
     changed_settings,
+    each_manifest,
     read_manifest,
     remove_manifest,
     write_manifest,
@@ -211,6 +212,46 @@ class _Judge:
         if not digest or (as_it_was and not self.verify):
             return True
         return file_digest(join_url(self.output, name)) == digest
+
+
+def renamed_shards(
+    output: str,
+    fingerprints: Mapping[str, Fingerprint],
+    inputs: Mapping[str, InputFile],
+    new: Sequence[str],
+    gone: Sequence[str],
+) -> dict[str, str]:
+    """The new shards whose content was done under a name that is gone, and that name. Only the same SHA-256 counts.
+
+    Args:
+        output: output directory.
+        fingerprints: of every shard of the job, by name.
+        inputs: the file of every shard.
+        new: names of shards that were never done.
+        gone: names of shards that were, and whose input is not there any more.
+    """
+    known = {}
+    for manifest in each_manifest(output, gone if new else ()):
+        if manifest.input_digest:
+            known[manifest.fingerprint.get(INPUT_SIZE), manifest.input_digest] = manifest
+    sizes = {size for size, _ in known}
+
+    def find(name: str) -> tuple[str, str] | None:
+        file = inputs[name]
+        if file.size not in sizes:
+            return None
+        try:
+            manifest = known.get((file.size, input_digest(file)))
+        except (BadFile, OSError):  # who works on it will say why it cannot be read
+            return None
+        same = manifest is not None and _settings(manifest.fingerprint) == _settings(fingerprints[name])
+        return (name, manifest.name) if manifest is not None and same else None
+
+    return dict(one for one in in_parallel(find, new if known else ()) if one is not None)
+
+
+def _settings(fingerprint: Fingerprint) -> Fingerprint:
+    return {key: value for key, value in fingerprint.items() if key not in (INPUT_SIZE, INPUT_VERSION)}
 
 
 def _same_input(manifest: Manifest, file: InputFile) -> bool:

@@ -3,7 +3,7 @@ const PAGE = 25, DRAWS = 2000;
 const FIELDS = ["benchmark", "one", "two", "kind", "sort", "text"];
 const state = { benchmark: "", one: "", two: "", kind: "all", sort: "number", text: "", page: 0, selected: -1 };
 const files = new Map();
-let index = null, data = null, shown = [], testing = 0;
+let index = null, data = null, shown = [], testing = 0, columns = 80, isFirst = false;
 
 const lines = async (path) => {
   if (!files.has(path)) {
@@ -127,23 +127,46 @@ function marks(row, bits) {
   return found;
 }
 
+// Lines of at most so many columns, as [first, last + 1], cut between words where there is such a place.
+function blocks(length, most, widthOf, mayCut) {
+  const starts = [0];
+  let used = 0, cut = 0, sinceCut = 0;
+  for (let gap = 0; gap < length; gap++) {
+    if (mayCut(gap)) { cut = gap; sinceCut = 0; }
+    used += widthOf(gap);
+    sinceCut += widthOf(gap);
+    if (used > most && gap > starts.at(-1)) {
+      const isBetween = cut > starts.at(-1);
+      starts.push(isBetween ? cut : gap);
+      used = isBetween ? sinceCut : widthOf(gap);
+    }
+  }
+  return starts.map((from, at) => [from, starts[at + 1] ?? length]);
+}
+
+// How many characters fit next to the longest name, whatever the font and the screen.
+function measure() {
+  const text = element("span", { class: "text" }, "0".repeat(400));
+  const probe = element("article", {}, element("div", { class: "block" }, ...["truth", ...data.methods].flatMap((name) => [element("span", { class: "name" }, name), element("span")]), element("span", { class: "name" }), text));
+  byId("sequences").append(probe);
+  const before = columns;
+  columns = Math.max(16, Math.floor(text.clientWidth / (text.scrollWidth / 400)));
+  probe.remove();
+  return columns !== before;
+}
+
 function article(row, place) {
   const texts = [["input", row.given.bits, null], ["truth", row.truth, null], ...data.methods.map((method, at) => [method, row.done[at], marks(row, row.done[at])])];
-  const width = Math.max(16, Math.floor((Math.min(innerWidth, 1216) - 170) / 8.5));
-  const blocks = [];
-  let start = 0, used = 0;
-  const wide = (gap) => gap > 0 && texts.some(([, bits, found]) => bits[gap] || (found && found.has(gap)));
-  for (let gap = 0; gap <= row.truth.length; gap++) {
-    if (gap === row.truth.length || used + 3 > width) { blocks.push([start, gap]); start = gap; used = 0; }
-    used += wide(gap) ? 3 : 1;
-  }
-  const parts = blocks.map(([from, to]) => element("div", { class: "block" }, ...texts.flatMap(([name, bits, found]) => {
+  // Gaps that somebody changed, or should have, have room for a sign; all others are as wide as they are.
+  const marked = (gap) => texts.some(([, bits, found]) => bits[gap] !== texts[0][1][gap] || (found && found.has(gap)));
+  const parts = blocks(row.truth.length, columns, (gap) => (marked(gap) ? 3 : row.truth[gap] ? 2 : 1), (gap) => row.truth[gap]).map(([from, to]) => element("div", { class: "block" }, ...texts.flatMap(([name, bits, found]) => {
     const pieces = [];
     let plain = "";
     for (let gap = from; gap < to; gap++) {
       const mark = found && found.get(gap);
       if (mark) { if (plain) pieces.push(plain); plain = ""; pieces.push(element("span", { class: `mark ${mark.sort}`, title: mark.words, role: "img", "aria-label": mark.words }, element("small", {}, mark.sign))); }
-      else if (wide(gap)) plain += bits[gap] ? "  " : "··";
+      else if (marked(gap)) plain += bits[gap] ? "  " : "··";
+      else if (bits[gap] && gap > from) plain += " ";
       plain += row.given.characters[gap];
     }
     return [element("span", { class: "name", title: name }, name), element("span", { class: "text" }, ...pieces, plain)];
@@ -161,6 +184,7 @@ function link(other) {
 
 function draw() {
   const first = state.page * PAGE, page = shown.slice(first, first + PAGE);
+  measure();
   byId("sequences").replaceChildren(...page.map((row, place) => article(row, first + place)));
   byId("place").textContent = shown.length ? `${first + 1}–${first + page.length} of ${shown.length}` : "none";
   byId("message").textContent = `${shown.length} of ${data.rows.length} sequences`;
@@ -191,8 +215,8 @@ function options(select, values, chosen) {
 function choices() {
   const names = index.benchmarks.map((one) => one.name);
   if (!names.includes(state.benchmark)) state.benchmark = names[0];
-  const methods = index.benchmarks.find((one) => one.name === state.benchmark).methods;
-  if (!methods.includes(state.one)) state.one = methods[0] || "";
+  const { methods, best } = index.benchmarks.find((one) => one.name === state.benchmark);
+  if (!methods.includes(state.one)) state.one = best || "";
   if (!methods.includes(state.two)) state.two = "";
   if (!KINDS[state.kind]) state.kind = "all";
   if (!SORTS[state.sort]) state.sort = "number";
@@ -208,6 +232,8 @@ async function show() {
     byId("message").textContent = "Loading…";
     await load();
     filter();
+    if (isFirst && !shown.length) { state.kind = byId("kind").value = "all"; filter(); } // the best method has no errors
+    isFirst = false;
     const place = shown.findIndex((row) => row.number === state.selected);
     if (place >= 0) state.page = Math.floor(place / PAGE);
     scores();
@@ -219,6 +245,9 @@ async function show() {
 function readLink() {
   const given = new URLSearchParams(location.hash.slice(1));
   for (const name of FIELDS) state[name] = given.get(name) ?? { kind: "all", sort: "number" }[name] ?? "";
+  // Without a link: what the best method does not repair.
+  isFirst = ![...given].length;
+  if (isFirst) state.kind = "errors";
   state.page = Math.max(0, parseInt(given.get("page") || "0", 10) || 0);
   state.selected = parseInt(given.get("selected") ?? "-1", 10);
 }
@@ -242,6 +271,7 @@ async function start() {
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
+  addEventListener("resize", () => { if (data && measure()) draw(); });
   addEventListener("hashchange", () => { readLink(); show(); });
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !data) return;

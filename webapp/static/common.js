@@ -3,15 +3,16 @@
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 function split(text) {
-  const characters = [], bits = [];
-  let space = false;
+  const characters = [], bits = [], blanks = [];
+  let space = "";
   for (const one of text) {
-    if (SPACE.test(one)) { space = true; continue; }
-    bits.push(space && characters.length > 0);
+    if (SPACE.test(one)) { space += one; continue; }
+    bits.push(space !== "" && characters.length > 0);
+    blanks.push(space);
     characters.push(one);
-    space = false;
+    space = "";
   }
-  return { characters, bits };
+  return { characters, bits, blanks };
 }
 
 // Elements are made here and nowhere else: whatever comes from a text is a text node, never markup.
@@ -30,7 +31,7 @@ const done = (kind) => `space ${kind === "insertion" ? "inserted" : "deleted"}`;
 // The sign of an edit, which says in words what it means.
 function sign(kind, more = "") {
   const words = done(kind) + more;
-  return element("span", { class: `mark ${kind === "insertion" ? "tp" : "fn"}`, title: words, role: "img", "aria-label": words }, kind === "insertion" ? "␣" : "⁀");
+  return element("span", { class: `mark ${kind === "insertion" ? "ins" : "del"}`, title: words, role: "img", "aria-label": words }, kind === "insertion" ? "␣" : "⁀");
 }
 
 function tell(error) {
@@ -41,7 +42,11 @@ function tell(error) {
 async function ask(address, options) {
   const response = await fetch(address, options);
   const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
-  if (!response.ok) throw new Error(content.error || `the server answered ${response.status}`);
+  if (!response.ok) {
+    const error = new Error(content.error || `the server answered ${response.status}`);
+    error.retryAfter = Number(response.headers.get("retry-after"));
+    throw error;
+  }
   return content;
 }
 

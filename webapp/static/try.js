@@ -1,4 +1,10 @@
 "use strict";
+const EXAMPLES = {
+  "wrong words": "Thealgo rithm isfast, and it chan ges nothing else.",
+  "text of a PDF": "Theresults ar e shown inTable 2, and they sug gest that\nthe sec ond method isbetter thanthe first: it finds 9 8 % of\nall er rors (see Sec tion 4), with outany training.",
+  "all spaces lost": "whenthetextlayerofascannedpageisbad,awholelinecanloseallofitsspaces",
+  "code stays as it is": "Tocount thewords of a fi le, use this func tion:\n\ndef count(path):\n    return len(open(path).read().split())\n\nIt isslow forlarge files.",
+};
 let methods = {}, repaired = "", turn = 0, waiting = null;
 
 function sliders() {
@@ -20,7 +26,7 @@ function request() {
 }
 
 function show(text, answer) {
-  const { characters, bits } = split(text);
+  const { characters, bits, blanks } = split(text);
   const edits = new Map(answer.edits.map((one) => [one.gap, one]));
   const reasons = new Array(characters.length).fill("");
   for (const one of answer.left_alone) reasons.fill(one.reason, one.start, one.stop);
@@ -32,17 +38,24 @@ function show(text, answer) {
     if (edit) {
       flush();
       pieces.push(sign(edit.kind, `, confidence ${(100 * edit.confidence).toFixed(1)} %`));
-    } else if (bits[gap]) plain += " ";
+    } else plain += blanks[gap];
     plain += character;
   });
   flush();
   byId("result").replaceChildren(...pieces);
   const spaced = bits.map((bit, gap) => (edits.has(gap) ? edits.get(gap).kind === "insertion" : bit));
   const words = (from, to) => characters.slice(from, to).map((one, at) => (at && spaced[from + at] ? " " : "") + one).join("");
-  const around = ({ gap, kind }) => [words(Math.max(0, gap - 16), gap), sign(kind), words(gap, gap + 16)];
-  const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, ...around(one)), element("td", {}, done(one.kind)), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
-  byId("edits").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...["where", "edit", "confidence"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows)));
-  const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${characters.slice(one.start, Math.min(one.stop, one.start + 60)).join("")}`));
+  const inside = (gap) => gap > 0 && gap < characters.length && !spaced[gap];
+  const around = ({ gap, kind }) => {
+    let from = Math.max(0, gap - 16), to = Math.min(characters.length, gap + 16);
+    // Whole words, if they are not endless.
+    for (const limit = from - 16; inside(from) && from > limit; from--);
+    for (const limit = to + 16; inside(to) && to < limit; to++);
+    return [(from ? "… " : "") + words(from, gap), sign(kind), words(gap, to) + (to < characters.length ? " …" : "")];
+  };
+  const rows = answer.edits.slice(0, 500).map((one) => element("tr", {}, element("td", {}, ...around(one)), element("td", {}, one.kind === "insertion" ? "inserted" : "deleted"), element("td", {}, `${(100 * one.confidence).toFixed(1)} %`)));
+  byId("edits").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...["where", "space", "confidence"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows)));
+  const left = answer.left_alone.slice(0, 200).map((one) => element("li", {}, `${one.reason}: ${words(one.start, Math.min(one.stop, one.start + 60))}${one.stop > one.start + 60 ? "…" : ""}`));
   byId("left").replaceChildren(...(left.length ? left : [element("li", {}, "nothing")]));
 }
 
@@ -58,7 +71,11 @@ async function repair() {
     byId("message").textContent = `${answer.edits.length} ${answer.edits.length === 1 ? "edit" : "edits"} by ${wanted.method}`;
     byId("message").title = answer.identity;
   } catch (error) {
-    if (mine === turn) { tell(error); }
+    if (mine !== turn) return;
+    tell(error);
+    if (!error.retryAfter) return;
+    byId("message").className = "quiet"; // it is loading, or busy
+    setTimeout(() => mine === turn && repair(), 1000 * error.retryAfter);
   }
 }
 
@@ -78,6 +95,7 @@ async function open(file) {
 async function start() {
   methods = await ask("api/methods");
   byId("method").append(...Object.keys(methods).map((name) => element("option", { value: name }, name)));
+  byId("examples").append(...Object.entries(EXAMPLES).map(([name, text]) => element("button", { type: "button", onclick: () => { byId("input").value = text; repair(); } }, name)));
   sliders();
   byId("method").addEventListener("change", () => { sliders(); repair(); });
   byId("input").addEventListener("input", soon);

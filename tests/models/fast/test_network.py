@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from models.fast.on_tensorflow import TensorFlowNetwork
 from models.fast.processor import ProcessorNetwork
 from models.files import ModelError
 from respace import Repairer, gaps
-from respace.method import GivenSequence
+from respace.method import GivenSequence, decided_bits
 from tests.models.tiny import TINY, tiny_model, tiny_weights
 
 TEXT = "Characters move, spaces do not: 12 of 35 lines were cut anew. " * 40
@@ -56,6 +59,19 @@ def test_penalties_decide() -> None:
     lost = GivenSequence(given.characters, given.bits, lost=np.ones_like(given.bits))
     assert np.array_equal(free.decide([lost])[0].bits, np.where(given.bits, logits >= 0, logits > 0))
     assert np.array_equal(free.decide([given])[0].bits, given.bits)
+
+
+def test_many_sequences_are_decided_as_if_alone() -> None:
+    model, random = tiny_model(), np.random.default_rng(0)
+    method = FastMethod(model, "tiny", "0" * 64, 0.5, 0.25)
+    given = [sequence(text) for text in ("a b", "", "J.R.isat it", "isn't", "'", "x", TEXT[:100], TEXT[:300])]
+    given += [replace(one, caution=np.ones(len(one.bits), np.float32), lost=~one.bits) for one in given]
+    logits = [(8 * random.normal(size=len(one.bits))).astype(np.float32) for one in given]
+    with patch.object(model, "sequence_logits", lambda sequences: logits):
+        decisions = method.decide(given)
+    for one, values, decision in zip(given, logits, decisions, strict=True):
+        assert np.array_equal(decision.bits, decided_bits(one, judged_logits(one, values), 0.5, 0.25))
+    assert method.decide([]) == []
 
 
 def test_errors_come_in_company() -> None:

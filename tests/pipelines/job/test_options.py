@@ -21,6 +21,7 @@ from pipelines.job.options import (
 from pipelines.job.remote import check_detach
 from pipelines.job.run import exit_code
 from respace.storage.errors import BadOption, UserError
+from respace.storage.installing import install_hint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +208,15 @@ def test_an_engine_that_is_not_there() -> None:
         check_engine(parse("--preset", "portable", f"--job_endpoint=127.0.0.1:{port}"))
     check_engine(parse("--preset", "portable", f"--job_endpoint=127.0.0.1:{port}", "--dry_run"))
     check_engine(parse())
+
+
+def test_a_package_of_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BadOption) as caught:
+        check_engine(parse("--runner=DaskRunner"))
+    expected = f"--runner=DaskRunner: dask.distributed is not installed. Run: {install_hint('dask')}"
+    assert str(caught.value) == expected
+    assert "pip install 'apache-beam[dask]" in expected
 
 
 def test_paths_of_this_machine(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.job.options import JobOptions
 from pipelines.job.stages import Stage, run_stage
+from pipelines.job.summary import check_errors
 from respace.storage.errors import BadFile, UserError
 from transforms.shards.contract import Fingerprint, fingerprint_of
 
@@ -73,3 +74,11 @@ def test_every_fingerprint_has_the_versions_of_code_and_rules(tmp_path: Path) ->
 
     work = Raise(BadFile(""), str(tmp_path))
     assert fingerprint_of(work, Shard("a")) == {"code": f"respace {VERSION}", "rules": 1}
+
+
+def test_documents_that_failed_and_were_not_counted(tmp_path: Path) -> None:
+    options = JobOptions(input=("in",), output=str(tmp_path), max_error_fraction=0.5)
+    with pytest.raises(UserError, match="1 of 1 documents failed"):
+        check_errors(options, failed=1, documents=0)
+    check_errors(options, failed=0, documents=0)
+    check_errors(options, failed=1, documents=2)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,12 @@ def test_an_output_with_a_link_into_an_input(folder: Path, tmp_path: Path) -> No
     (tmp_path / "out/deep/b").symlink_to(folder / "b")
     with pytest.raises(BadOption, match=r"out/deep/b is a link to .*/in/b, which is an input or has one inside"):
         check_links([f"{folder}/*.jsonl"], str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(("target", "refused"), [("in", True), ("in/sub", True), (".", True), ("elsewhere", False)])
+def test_a_link_in_the_output_to_a_folder_in_or_above_the_input(tmp_path: Path, target: str, refused: bool) -> None:
+    for name in ("in/sub", "out/folder", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "out/folder/link").symlink_to(tmp_path / target)
+    with pytest.raises(BadOption, match="which is an input or has one inside") if refused else nullcontext():
+        check_links([str(tmp_path / "in")], str(tmp_path / "out"))

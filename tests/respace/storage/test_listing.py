@@ -70,3 +70,10 @@ def test_results_are_in_order_and_few_wait() -> None:
     assert [next(results) for _ in range(500)] == list(range(500))
     assert len(asked) < 5_000  # the rest is not even begun
     results.close()  # type: ignore[attr-defined]
+
+
+def test_links_to_folders_are_not_followed(folder: Path) -> None:
+    before = {one.name for one in walk_files(str(folder))}
+    (folder / "a/up").symlink_to(folder)
+    (folder / "b").symlink_to(folder / "a")
+    assert {one.name for one in walk_files(str(folder))} == before

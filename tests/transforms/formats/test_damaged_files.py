@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import random
@@ -12,11 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet import encryption
 
 from respace.storage.errors import BadFile
 from respace.storage.files import describe
 from tests.transforms.corpora import tree, work, write_parquet
 from transforms.formats.contract import FormatOptions
+from transforms.formats.registry import format_of
 from transforms.repair.plan import CutFile
 from transforms.repair.work import RepairShard
 from transforms.shards.guard import GuardedWork, ShardFailure
@@ -159,3 +162,36 @@ def test_a_process_that_was_stopped_is_not_the_footers_fault(tmp_path: Path) -> 
     assert process is not None
     process.kill()
     assert attempt(tmp_path, "b.parquet", parquet_bytes()) == ""
+
+
+class Keys(encryption.KmsClient):
+    """Keys for tests: they are written in the file."""
+
+    def __init__(self, config: Any):
+        super().__init__()
+
+    def wrap_key(self, key: bytes, name: str) -> bytes:
+        return base64.b64encode(key)
+
+    def unwrap_key(self, wrapped: bytes, name: str) -> bytes:
+        return base64.b64decode(wrapped)
+
+
+@pytest.mark.parametrize(
+    ("plaintext_footer", "message"),
+    [(False, "a.parquet: is encrypted, and cannot be read. Decrypt it"), (True, "or has encrypted columns: fetch")],
+)
+def test_an_encrypted_file_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], plaintext_footer: bool, message: str
+) -> None:
+    """Arrow ends the process with lines of its own where columns are encrypted and the footer is not."""
+    config = encryption.EncryptionConfiguration(
+        footer_key="f", column_keys={"t": ["text"]}, plaintext_footer=plaintext_footer
+    )
+    properties = encryption.CryptoFactory(Keys).file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    table = pa.table({"text": ["one ofthe"], "n": [1]})
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+    with pytest.raises(BadFile, match=message):
+        format_of("a.parquet", FormatOptions()).cut(describe(str(tmp_path / "a.parquet"), "a.parquet"), 1 << 20)
+    assert capfd.readouterr().err == ""

@@ -8,8 +8,11 @@ import pytest
 
 from respace.storage.compression import COMPRESSION_SUFFIXES, open_compressed, open_decompressed
 from respace.storage.errors import BadFile
+from respace.storage.files import describe
 from tests.transforms.corpora import AFTER, BEFORE, manifest, repair, tree, work
+from transforms.formats.contract import FormatOptions
 from transforms.formats.lines import LineFormat
+from transforms.formats.registry import format_of
 from transforms.formats.text_lines import TextLines
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
 
@@ -161,3 +164,22 @@ def test_lines_joined_at_a_hyphen_keep_hyphen_and_break(tmp_path: Path) -> None:
     write(tmp_path / "in/a.txt", b"one of-\nthe x\n")
     repair(tmp_path / "in", work(tmp_path / "out"))
     assert read(tmp_path / "out/a.txt") == b"one of-\nthex\n"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+@pytest.mark.parametrize("added", [{}, {"provenance": True}, {"keep_original": True}])
+@pytest.mark.parametrize("blank", ["", " \t", "\u00a0", "\u2003\u3000", "\x1e"])
+def test_a_blank_line_of_json_stays_whatever_blanks_it_has(
+    tmp_path: Path, name: str, added: dict[str, Any], blank: str
+) -> None:
+    text = b'{"text": "one ofthe others"}\n'
+    write(tmp_path / "in" / name, text + blank.encode() + b"\n" + text)
+    repair(tmp_path / "in", work(tmp_path / "out", **added))
+    written = read(tmp_path / "out" / name).split(b"\n")
+    assert written[1] == blank.encode()
+    assert [json.loads(line)["text"] for line in (written[0], written[2])] == ["one of the others"] * 2
+    if "provenance" in added:
+        format_of(name, FormatOptions(provenance=True)).revert(
+            describe(str(tmp_path / "out" / name), name), str(tmp_path / "back")
+        )
+        assert read(tmp_path / "back") == read(tmp_path / "in" / name)

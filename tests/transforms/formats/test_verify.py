@@ -163,3 +163,23 @@ def test_a_copy_is_the_same_to_the_last_byte(tmp_path: Path, content: bytes) -> 
     (tmp_path / "out").write_bytes(content)
     with pytest.raises(CharactersChanged):
         form.verify(file, (0, -1), str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.jsonl", b'{"text": "a b"}\r\n', b'{"text": "ab"}\n'),
+        ("a.jsonl", b'{"text": "a b"}\n', b'{"text": "ab"}'),
+        ("a.json", b'[{"text": "a b"} ,\n{"text": "c"}]\n', b'[{"text": "ab"},\n{"text": "c"}]\n'),
+        ("a.json", b'[{"text": "a b"}]\n', b'[{"text": "ab"}]'),
+        ("a.csv", b"text,n\r\na b,1\r\n", b"text,n\r\nab,1\n"),
+    ],
+)
+def test_other_line_ends_are_found(tmp_path: Path, name: str, before: bytes, after: bytes) -> None:
+    (tmp_path / name).write_bytes(before)
+    form, file = format_of(name, FormatOptions()), describe(str(tmp_path / name), name)
+    (tmp_path / "out").write_bytes(before.replace(b"a b", b"ab"))
+    form.verify(file, (0, -1), str(tmp_path / "out"))
+    (tmp_path / "out").write_bytes(after)
+    with pytest.raises(CharactersChanged):
+        form.verify(file, (0, -1), str(tmp_path / "out"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from respace.gaps import Edit, edits, split
+from respace.judgement import LeftAlone
 from transforms.repair.edit_statistics import KEPT_SAMPLES, EditStatistics, changed_words
 from transforms.repair.passages import passage_around
 
@@ -42,6 +43,17 @@ def test_counts_and_histogram() -> None:
     }
     # none; up to 1; 1–2 (exactly 2 per 1,000); …; more than 100
     assert statistics.histogram == [1, 0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def test_edits_are_counted_by_what_was_said_of_the_text() -> None:
+    statistics = EditStatistics()
+    edits = [Edit(1, "insertion"), Edit(2, "insertion", 0.9, "not English prose")]
+    statistics.add("s", 0, "abc d", edits, dead=False, left_alone=[LeftAlone("not English prose", 3, 4)])
+    assert statistics.left_alone == {"not English prose": 1}
+    assert statistics.certainty.kinds == {
+        ("English prose, between letters", "insertion"): 1,
+        ("not English prose, between letters", "insertion"): 1,
+    }
 
 
 def test_shards_add_up_in_any_order() -> None:

@@ -11,9 +11,9 @@ from respace.storage.errors import UserError
 from tests.transforms import rule_method
 from tests.transforms.corpora import manifest, repair, tree, whole_files, work, write_parquet
 from tests.transforms.formats.test_lines import write
+from transforms.repair.model import _repairers
 from transforms.repair.plan import plan_retry
 from transforms.repair.retry import RetryWork
-from transforms.repair.work import _repairers
 
 TEXTS = ["one ofthe", "why‽ ofthe", "a x", "really‽", "end ofthe"]
 

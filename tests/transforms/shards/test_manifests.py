@@ -97,3 +97,22 @@ def test_a_finished_shard_says_how_it_was_made(tmp_path: Path) -> None:
     )
     assert manifest.digests == {"a": hashlib.sha256(b"data").hexdigest()}
     assert manifest.input_digest == input_digest(source)
+
+
+@pytest.mark.parametrize(
+    "name", ["../victim", "a/../../victim", "/victim", "./a", "a//b", "", "a\0", "link/victim", "link/../victim"]
+)
+def test_files_outside_of_the_output_are_refused(tmp_path: Path, name: str) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "link").symlink_to(tmp_path)
+    write_manifest(str(output), Manifest(name="a", fingerprint=FINGERPRINT, outputs={"a": 4, name: 4}))
+    with pytest.raises(UserError, match=r"a\.json is not a manifest \(its file .* is not inside of the output\)"):
+        read_manifest(str(output), "a")
+
+
+def test_an_output_behind_a_link_is_one_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    finish(str(tmp_path / "out"), "folder/a")
+    assert read_manifest(str(tmp_path / "out"), "folder/a") is not None

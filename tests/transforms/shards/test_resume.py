@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from respace.storage.files import describe, file_digest
 from respace.storage.publish import publish_bytes
 from tests.transforms.shards.test_manifests import FINGERPRINT, finish
 from transforms.shards.contract import Fingerprint
-from transforms.shards.manifests import Manifest, input_fingerprint, read_manifest, write_manifest
+from transforms.shards.manifests import REVIEW, Manifest, input_fingerprint, read_manifest, write_manifest
 from transforms.shards.resume import forget_shard, known_shards, plan_resume, renew_manifest
 
 
@@ -183,3 +185,21 @@ def test_digests_are_compared_for_being_the_same(night: Night) -> None:
         seen.add(file_digest(str(night.source)) > known)
         assert night.plan() == {"a": "its input has changed"}
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("was", "wanted", "reason"),
+    [
+        ("r1", "r1", {}),
+        ("r1", "r2", {"a": "its review has changed"}),
+        (None, "r1", {"a": "its review has changed"}),
+        ("r1", None, {"a": "its review has changed"}),
+    ],
+)
+def test_another_review_is_another_input(night: Night, was: str | None, wanted: str | None, reason: object) -> None:
+    manifest = read_manifest(night.output, "a")
+    assert manifest is not None
+    review = {REVIEW: was} if was else {}
+    write_manifest(night.output, replace(manifest, fingerprint={**manifest.fingerprint, **review}))
+    settings: dict[str, Any] = {REVIEW: wanted} if wanted else {}
+    assert night.plan(**settings) == reason
