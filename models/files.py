@@ -30,6 +30,9 @@ APART = ("language_model", "reader", "word_pieces")
 Weights = dict[str, NDArray[Any]]
 _Content = bytes | mmap.mmap
 
+# Of a file in the format of safetensors: models have tens of arrays, and their header a few thousand bytes.
+_MOST_ARRAYS, _LONGEST_HEADER = 4096, 1 << 20
+
 # Numbers as safetensors calls them.
 _KINDS = {
     "F64": np.float64,
@@ -133,8 +136,11 @@ def load_model(model: str) -> ModelFiles:
     config = _parsed(directory, contents[CONFIG])
     if config.get("format") != FORMAT:
         raise ModelError(f"{directory}/{CONFIG} has format {config.get('format')!r}; this version reads {FORMAT}")
+    name = config.get("name", Path(directory).name)
+    if not isinstance(name, str) or not name.isprintable():
+        raise ModelError(f"{directory}/{CONFIG} has the name {name!r}: expected a word")
     return ModelFiles(
-        name=config.get("name", Path(directory).name),
+        name=name,
         config=config,
         weights={
             name: array
@@ -180,12 +186,16 @@ def _beside(files: ModelFiles, key: str, name: str) -> str:
 
 def _parsed(directory: str, content: _Content) -> dict[str, Any]:
     try:
-        config = json.loads(bytes(content))
+        config = json.loads(bytes(content), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{directory}/{CONFIG} is no JSON ({error}). Copy the model directory again") from error
     if not isinstance(config, dict):
         raise ModelError(f"{directory}/{CONFIG} is {type(config).__name__}, expected an object")
     return config
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _arrays(url: str, content: _Content) -> Weights:
@@ -196,14 +206,20 @@ def _arrays(url: str, content: _Content) -> Weights:
     try:
         everything = memoryview(content)
         start = 8 + int.from_bytes(everything[:8], "little")
+        if start > _LONGEST_HEADER:
+            raise ValueError(f"a header of {start:,} bytes, expected at most {_LONGEST_HEADER:,}")
         header = json.loads(bytes(everything[8:start]))
         header.pop("__metadata__", None)
+        if len(header) > _MOST_ARRAYS:
+            raise ValueError(f"{len(header):,} arrays, expected at most {_MOST_ARRAYS:,}")
         arrays = {name: _array(everything[start:], **entry) for name, entry in header.items()}
+        if sum(array.nbytes for array in arrays.values()) > len(everything) - start:
+            raise ValueError("arrays that overlap")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{url} cannot be read as safetensors ({error}). Copy the model directory again") from error
     for name, array in arrays.items():
-        if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
-            raise ModelError(f"{url}: {name!r} has values that are no numbers. Train or copy the model again")
+        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+            raise ModelError(f"{url}: {name!r} has values that are not finite numbers. Train or copy the model again")
     return arrays
 
 
@@ -219,6 +235,11 @@ def load_config(model: str) -> dict[str, Any]:
     """The configuration of a model alone: enough to say what it is, not verified."""
     config: dict[str, Any] = json.loads(_read(locate(model), CONFIG))
     return config
+
+
+def is_number(value: object) -> bool:
+    """Whether something of a configuration is a number, which ``true`` is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def combined_sha256(*digests: str) -> str:

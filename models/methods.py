@@ -166,7 +166,7 @@ def _as_model_errors(model: str) -> Iterator[None]:
 
 def _kind_of(model: str, files: ModelFiles) -> Kind:
     kind = files.config.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ModelError(
             f"{model} is a model of kind {kind!r}, which repairs nothing by itself: "
             f"expected one of {', '.join(method_names())}, or a model directory"

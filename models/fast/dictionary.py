@@ -8,6 +8,7 @@ whole words, by counts of the whole corpus.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,6 +59,13 @@ _KEY_BITS = 40
 _KEYS, _COUNTS, _TOTAL = "dictionary/keys", "dictionary/counts", "dictionary/total"
 _SETTINGS, _FOUR_LETTERS, _FIFTH_LETTER = "dictionary/settings", "dictionary/four_letters", "dictionary/fifth_letter"
 _THREE_LETTERS = "dictionary/letters"  # of older models
+_MOST_WORDS = 1 << 24
+_RANGES = {
+    "total": (1.0, 1e15),
+    "unknown_share": (1e-6, 1.0),
+    "letter_weight": (0.0, 10.0),
+    "capital_evidence": (-20.0, 20.0),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,17 +109,18 @@ class Dictionary:
                 raise ModelError(f"weights hold nothing for {name!r}: expected the dictionary of a FAST model")
         total = float(weights[_TOTAL][0])
         if _SETTINGS in weights:
-            keys, counts = _unpacked_keys(weights[_KEYS]), unpack(weights[_COUNTS], np.uint8)
+            keys, counts = _unpacked_keys(weights[_KEYS]), unpack(weights[_COUNTS], np.uint8, _MOST_WORDS)
             names = ("unknown_share", "letter_weight", "capital_evidence")
             settings = dict(zip(names, weights[_SETTINGS].tolist(), strict=True))
             costs = _unpacked_costs(weights)
         else:
-            keys, counts, settings = _shortened(weights[_KEYS]), weights[_COUNTS], {}
+            keys, counts, settings = _shortened(weights[_KEYS].astype(np.uint64)), weights[_COUNTS], {}
             costs = _costs_of_older_models(weights)
         if len(keys) and int(keys.max()) >> _KEY_BITS:
             raise ModelError(f"weights hold a key of {int(keys.max())} for a word: expected {_KEY_BITS} bits")
-        if len(keys) != len(counts):
-            raise ModelError(f"weights hold {len(keys)} words and {len(counts)} counts of them")
+        if len(keys) != len(counts) or counts.dtype != np.uint8:
+            raise ModelError(f"weights hold {len(keys)} words and {len(counts)} counts of them ({counts.dtype})")
+        _check_numbers({"total": total, **settings})
         return cls(keys=keys, counts=counts, total=total, letter_costs=costs, **settings)
 
     def to_weights(self) -> Weights:
@@ -192,8 +201,19 @@ def _packed_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return pack(np.ascontiguousarray(np.diff(keys, prepend=np.uint64(0)).view(np.uint8).reshape(-1, 8).T))
 
 
+def _check_numbers(numbers: Mapping[str, float]) -> None:
+    """
+    Raises:
+        ModelError: probabilities of them would not be probabilities.
+    """
+    for name, value in numbers.items():
+        lowest, highest = _RANGES[name]
+        if not lowest <= value <= highest:
+            raise ModelError(f"weights hold {value:g} for the dictionary's {name}: expected {lowest:g} to {highest:g}")
+
+
 def _unpacked_keys(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    planes = unpack(packed, np.uint8).reshape(8, -1)
+    planes = unpack(packed, np.uint8, 8 * _MOST_WORDS).reshape(8, -1)
     differences = np.zeros(planes.shape[1], dtype=np.uint64)
     in_bytes = differences.view(np.uint8).reshape(-1, 8)
     for place, plane in enumerate(planes):
@@ -211,7 +231,7 @@ def _packed_costs(costs: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[
 
 def _unpacked_costs(weights: Weights) -> NDArray[np.uint8]:
     size = SYMBOLS ** (CONTEXT_SYMBOLS + 1)
-    fours, fifth = (unpack(weights[name], np.uint8) for name in (_FOUR_LETTERS, _FIFTH_LETTER))
+    fours, fifth = (unpack(weights[name], np.uint8, size) for name in (_FOUR_LETTERS, _FIFTH_LETTER))
     if (fours.size * SYMBOLS, fifth.size) != (size, size):
         raise ModelError(f"weights hold {fifth.size:,} costs of letters: expected {size:,}")
     return (fifth.reshape(SYMBOLS, -1) + fours).reshape(-1)
@@ -219,10 +239,11 @@ def _unpacked_costs(weights: Weights) -> NDArray[np.uint8]:
 
 def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
     """Older models know two letters before each, and no capitals."""
-    if _THREE_LETTERS not in weights or weights[_THREE_LETTERS].size != LETTERS**3:
+    found = weights.get(_THREE_LETTERS)
+    if found is None or found.size != LETTERS**3 or found.dtype != np.uint8:
         raise ModelError(f"weights hold no costs of letters: expected {LETTERS**3:,} for {_THREE_LETTERS!r}")
     chosen = [*range(26), OTHER_LETTER, EDGE, EDGE]
-    threes = weights[_THREE_LETTERS].reshape(LETTERS, LETTERS, LETTERS)[np.ix_(chosen, chosen, chosen)]
+    threes = found.reshape(LETTERS, LETTERS, LETTERS)[np.ix_(chosen, chosen, chosen)]
     return np.ascontiguousarray(np.broadcast_to(threes, (SYMBOLS, SYMBOLS, *threes.shape))).reshape(-1)
 
 
@@ -373,6 +394,8 @@ def _cut(capital: Any, given: Any, capital_evidence: float, weights: Any, out: A
                 reached += forward[at - length] * weights[at - length, length]
             forward[at] = reached * boundary[at]
         total = forward[count]
+        if total == 0.0:  # no way that is not too improbable for a number: nothing is said about the run
+            continue
         backward[count] = 1.0
         for at in range(count - 1, 0, -1):
             left = 0.0

@@ -27,6 +27,7 @@ _Hashes = NDArray[np.uint64]
 
 # Parts of words are hashed up to this length: a bound on how far a decision can look.
 WORD_REACH = 16
+_LONGEST_NGRAM, _MOST_ROWS = 64, 1 << 26
 _CASE_MATTERS_UP_TO = 4
 _BASE = GOLDEN
 
@@ -45,6 +46,16 @@ class Features:
     )
     straddles: tuple[tuple[int, int], ...] = ((2, 1 << 17), (3, 1 << 18))
     word_rows: int = 1 << 19
+
+    def __post_init__(self) -> None:
+        # Compiled loops look up what these say, and check nothing.
+        for name, members in (("ngrams", self.ngrams), ("straddles", self.straddles)):
+            lengths = [length for length, _ in members]
+            if len(set(lengths)) != len(lengths) or not all(0 < length <= _LONGEST_NGRAM for length in lengths):
+                raise ValueError(f"{name} of {lengths} characters: expected different lengths up to {_LONGEST_NGRAM}")
+        tables = [rows for _, rows in self.ngrams + self.straddles] + [self.word_rows]
+        if not self.ngrams or not all(type(rows) is int and 0 < rows <= _MOST_ROWS for rows in tables):
+            raise ValueError(f"tables of {tables} rows: expected n-grams, and from 1 to {_MOST_ROWS:,} rows in each")
 
     @property
     def rows(self) -> int:

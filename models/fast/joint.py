@@ -9,7 +9,7 @@ space there less the score of the best way that has none: so penalties judge it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from models.fast.language_model import (
     hash_suffixes,
     next_cost,
 )
+from models.files import ModelError, is_number
 from models.words.counts import between_letters
 from respace.gaps import Bits, count_near
 from respace.loops import compiled
@@ -33,6 +34,7 @@ BEAM = 8
 UNSPACED = 24
 # Longer stretches of uncertain gaps are decided in parts.
 LONGEST_STRETCH = 512
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,11 @@ class JointWeights:
     others: float = 0.1
     unspaced: float | None = None
     certain: float = 8.0
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not (name == "unspaced" and value is None) and not (is_number(value) and abs(value) <= _LARGEST):
+                raise ModelError(f"joint: {name!r} is {value!r}, expected a number")
 
 
 def far_from_spaces(bits: Bits) -> Bits:

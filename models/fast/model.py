@@ -16,7 +16,7 @@ from models.fast.joint import LONGEST_STRETCH, UNSPACED, JointWeights, far_from_
 from models.fast.language_model import LanguageModel
 from models.fast.processor import LastLayer, ProcessorNetwork
 from models.fast.shape import FastConfig, dense_shapes
-from models.files import ModelError, ModelFiles, Weights
+from models.files import ModelError, ModelFiles, Weights, is_number
 from models.processors import one_thread_per_product, threads_to_use
 from models.reader.model import Reader
 from models.tensorflow import has_gpu, import_tensorflow
@@ -94,6 +94,11 @@ class FastModel:
             found = list(weights[name].shape) if name in weights else "nothing"
             if found != shape:
                 raise ModelError(f"weights hold {found} for {name!r}, the configuration expects {shape}")
+            kinds = ("int8",) if name == "table" else ("float16", "float32")
+            if weights[name].dtype.name not in kinds:  # compiled loops check nothing
+                raise ModelError(f"weights hold {weights[name].dtype} for {name!r}: expected {' or '.join(kinds)}")
+        if certain is not None:
+            _check_exits(certain, len(config.exits))
         self.config = config
         self.dictionary = Dictionary.from_weights(weights)
         self.language_model = LanguageModel.from_weights(weights)
@@ -186,6 +191,13 @@ class FastModel:
             layout.laid([_line_starts(one) for one in group], np.bool_),
             margin=_margin(layout, group),
         )
+
+
+def _check_exits(certain: object, exits: int) -> None:
+    pairs = certain if isinstance(certain, list | tuple) else [certain]
+    fits = all(isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair)) for pair in pairs)
+    if not fits or len(pairs) not in (0, exits):
+        raise ModelError(f"'certain' is {str(certain)[:100]!r}: expected two numbers for each of {exits} exits")
 
 
 class Layout:

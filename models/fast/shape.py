@@ -13,6 +13,8 @@ from models.fast.inputs import SURROUNDINGS
 # Rarer characters share rows of the embedding.
 FREQUENT_CODES = 1536
 CHARACTER_ROWS = 2048
+# More than any network has: what lies between texts, and around a window, grows with the dilations.
+_LARGEST = 4096
 NEAR = 2  # characters, bits and evidence are read directly up to this distance
 
 
@@ -43,6 +45,15 @@ class FastConfig:
     exit_dense: int = 32
 
     def __post_init__(self) -> None:
+        sizes = ("row_width", "character_width", "hidden", "dense", "exit_dense")
+        for name, value in [
+            *((name, getattr(self, name)) for name in sizes),
+            *(("dilation", d) for d in self.dilations),
+        ]:
+            if type(value) is not int or not 1 <= value <= _LARGEST:
+                raise ValueError(f"{name} {value!r}: expected a whole number from 1 to {_LARGEST}")
+        if self.evidence_kinds not in (KINDS, KINDS + SURROUNDINGS):
+            raise ValueError(f"evidence_kinds {self.evidence_kinds!r}: expected {KINDS} or {KINDS + SURROUNDINGS}")
         if sorted(set(self.exits)) != list(self.exits) or not all(0 <= one < len(self.dilations) for one in self.exits):
             raise ValueError(f"exits {self.exits}: expected rising numbers below {len(self.dilations)}, the layers")
 

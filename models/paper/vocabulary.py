@@ -32,6 +32,8 @@ class Vocabulary:
     characters: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.characters, str):
+            raise ModelError(f"vocabulary is {type(self.characters).__name__}: expected a text of all characters")
         if len(set(self.characters)) != len(self.characters):
             twice = sorted({one for one in self.characters if self.characters.count(one) > 1})
             raise ModelError(f"vocabulary holds {', '.join(map(repr, twice))} more than once: expected each once")

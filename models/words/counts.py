@@ -34,6 +34,7 @@ HASH_BASE, HASH_SCRAMBLE = GOLDEN, np.uint64(0xD6E8FEB86659FD93)
 OTHER_LETTER, EDGE, LETTERS = 52, 53, 54
 _LOG_STEP = 16.0
 FILTER_BITS = 22
+_LONGEST_NAME = 256  # bytes of a word, and what parts it from the next
 
 
 def _kind_table() -> NDArray[np.uint8]:
@@ -172,10 +173,24 @@ def pack(array: NDArray[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.compress(array.tobytes(), 9), dtype=np.uint8)
 
 
-def unpack(packed: NDArray[np.uint8], kind: type) -> NDArray[Any]:
+def unpack(packed: NDArray[np.uint8], kind: type[np.generic], most: int) -> NDArray[Any]:
+    """What was packed: at most so many numbers, because a few packed bytes can become any number of them.
+
+    Raises:
+        ModelError: it is damaged, or larger.
+    """
+    largest = most * np.dtype(kind).itemsize
+    unpacking = zlib.decompressobj()
     try:
-        return np.frombuffer(zlib.decompress(packed.data), dtype=kind)
-    except (zlib.error, ValueError) as error:
+        content = unpacking.decompress(np.ascontiguousarray(packed).data, largest + 1)
+        if len(content) > largest:
+            raise ModelError(f"packed weights hold more than {most:,} numbers: copy the model directory again")
+        if not unpacking.eof:
+            raise ValueError("their end is missing")
+        return np.frombuffer(content, dtype=kind)
+    except (zlib.error, ValueError, TypeError) as error:
+        if isinstance(error, ModelError):
+            raise
         raise ModelError(f"packed weights are damaged ({error}): copy the model directory again") from None
 
 
@@ -270,16 +285,20 @@ class WordCounts:
         if files.config.get("kind") != "words":
             raise ModelError(f"{files.name} is a {files.config.get('kind')!r}: expected counts of words")
         weights = files.weights
-        words = unpack(weights["words"], np.uint8).tobytes().decode().split("\n")
-        if len(words) != len(weights["word_counts"]):
-            raise ModelError(f"{files.name}: {len(weights['word_counts'])} counts for {len(words)} words")
+        counts, pairs = weights["word_counts"], weights["pair_counts"]
+        words = unpack(weights["words"], np.uint8, _LONGEST_NAME * len(counts)).tobytes().decode().split("\n")
+        if len(words) != len(counts):
+            raise ModelError(f"{files.name}: {len(counts)} counts for {len(words)} words")
+        lengths = unpack(weights["pair_lengths"], np.int32, len(words))
+        if len(lengths) != len(words) or lengths.min(initial=0) < 0 or lengths.sum(dtype=np.int64) != len(pairs):
+            raise ModelError(f"{files.name}: pairs of words that do not add up to {len(pairs)}")
         return cls(
             words=words,
-            word_counts=from_logs(weights["word_counts"]),
+            word_counts=from_logs(counts),
             total=float(weights["total"][0]),
-            pair_first=np.repeat(np.arange(len(words)), unpack(weights["pair_lengths"], np.int32)),
-            pair_second=unpack(weights["pair_second"], np.int32).astype(np.int64),
-            pair_counts=from_logs(weights["pair_counts"]),
+            pair_first=np.repeat(np.arange(len(words)), lengths),
+            pair_second=unpack(weights["pair_second"], np.int32, len(pairs)).astype(np.int64),
+            pair_counts=from_logs(pairs),
             trigrams=weights["trigrams"] / _LOG_STEP,
             gap_table_keys=weights["gap_keys"],
             gap_spaced=weights["gap_spaced"].astype(bool),

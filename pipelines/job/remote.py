@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.job.options import JobOptions
 from respace.storage.errors import BadOption, UserError
 from respace.storage.files import join_url
-from respace.storage.lock import LOCK_NAME, RemoteJob, RunLock, held_lock, job_name
+from respace.storage.lock import LOCK_NAME, Fenced, RemoteJob, RunLock, held_lock, job_name
 from runners.engines import option_value, short_name
 from runners.flink.jobs import cancel_jobs, running_jobs
 
@@ -43,7 +43,11 @@ def run_graph(pipeline: beam.Pipeline, options: JobOptions) -> None:
     result = _submit(pipeline, options)
     lock, job = held_lock(options.output), _reference(result, options)
     assert lock is not None
-    lock.note_job(job)
+    try:
+        lock.note_job(job)
+    except Fenced:  # nobody else knows of the job, and its workers would publish nothing
+        result.cancel()
+        raise
     if options.detach:
         if job is None:
             result.cancel()

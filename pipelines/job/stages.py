@@ -154,7 +154,7 @@ def opened_output(options: JobOptions) -> Iterator[None]:
             yield
         finally:
             # A worker that died on another engine left some, although the job went on without it.
-            if not options.runs_locally and not lock.kept:
+            if not options.runs_locally and not lock.kept and lock.fence.is_open():
                 remove_temporaries(options.output)
 
 
@@ -351,7 +351,8 @@ def _run(options: JobOptions, stage: Stage, plan: StagePlan) -> float:
         workers=min(options.workers, len(pieces)),
         threads=options.threads,
         stop_at_bad_file=options.on_bad_file == "error",
-        fence=lock.fence if lock is not None and not options.runs_locally else None,
+        fence=lock.fence if lock is not None else None,
+        elsewhere=not options.runs_locally,
     )
     pipeline = beam.Pipeline(options=pipeline_options(options))
     _ = pipeline | "Shards" >> PlannedShards(write_plan(options.output, pieces)) | "Work" >> work

@@ -1,8 +1,10 @@
 """One run per output: the second one stops with an error instead of writing over the first.
 
 On a local disk the lock is the operating system's (it ends with the process, however that ends). On an object store it
-is a small object, created only if it does not exist, that its owner renews. It can be taken over at once from a process
-of this machine that is provably gone, and from any other when it was not renewed for a while.
+is a small object that its owner renews, and writes and removes only while it is still its own. It can be taken over at
+once from a process of this machine that is provably gone, and from any other when it was not renewed for a while by
+the clock of the store. An owner that was paused for so long finds the lock of its successor when it wakes up: it
+leaves it alone, and publishes nothing any more.
 
 A run may have a *remote job* write its output: the lock then names it, and outlives a run that was killed or that left
 the job to itself. Whoever comes next asks whether that job is over.
@@ -19,13 +21,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from respace.storage.conditional import Changed, ConditionalObject, conditional_object
 from respace.storage.errors import UserError
-from respace.storage.files import filesystem, is_local, join_url, remove
+from respace.storage.files import filesystem, is_local, join_url, read_bytes
 from respace.storage.processes import gone, this_process
+from respace.storage.publish import checked_by
 
 _LOG = logging.getLogger(__name__)
 LOCK_NAME = "_run.lock"
@@ -33,9 +37,12 @@ RENEW_SECONDS = 60.0
 DEAD_AFTER_SECONDS = 300.0
 # The worker processes of a run that was killed hold its lock until they notice, which takes them a moment.
 _PATIENCE_SECONDS = 3.0
+# So often others may be faster before this run gives up; each time there is a lock that was just written.
+_MOST_ATTEMPTS = 20
 
 
 RemoteJob = Mapping[str, str]
+IsOver = Callable[[RemoteJob], bool]
 
 
 @dataclass
@@ -55,20 +62,25 @@ class RunLock:
     left_by: RemoteJob | None = None
     kept: bool = False
     token: str = field(default_factory=lambda: secrets.token_hex(8))
+    _hold: _Hold | None = field(default=None, repr=False)
 
     def note_job(self, job: RemoteJob | None, kept: bool = False) -> None:
-        """Writes down which remote job writes to the output, at once: this process may be killed any time."""
+        """Writes down which remote job writes to the output, at once: this process may be killed any time.
+
+        Raises:
+            Fenced: the lock is gone, or is another run's.
+        """
         self.job, self.kept = job, kept
-        url = join_url(self.output, LOCK_NAME)
-        if is_local(url):
-            handle = os.open(filesystem(url)[1], os.O_RDWR)
-            try:
-                _write(handle, self.content())
-            finally:
-                os.close(handle)
-        else:
-            store, path = filesystem(url)
-            store.pipe_file(path, self.content())
+        self.renew()
+
+    def renew(self) -> None:
+        """Writes the lock again.
+
+        Raises:
+            Fenced: it is gone, or is another run's, which is left alone.
+        """
+        assert self._hold is not None
+        self._hold.write(self.content())
 
     def content(self) -> bytes:
         job = {"job": self.job, "kept": self.kept} if self.job else {}
@@ -76,17 +88,21 @@ class RunLock:
         return json.dumps({**known, **job}).encode()
 
     @property
+    def url(self) -> str:
+        return join_url(self.output, LOCK_NAME)
+
+    @property
     def fence(self) -> Fence:
         return Fence(self.output, self.token)
 
 
-class Fenced(Exception):
-    """The run that this work belongs to has ended, and must not write any more."""
+class Fenced(UserError):
+    """The run that this work belongs to does not have its output for itself, and must not write any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Whether a run still has its output for itself, for workers elsewhere: an engine may not end them at once.
+    """Whether a run still has its output for itself, for all who write there: they may outlive it, or wake up late.
 
     Args:
         output: output directory.
@@ -96,15 +112,20 @@ class Fence:
     output: str
     token: str
 
+    def is_open(self) -> bool:
+        try:
+            held = _parsed(read_bytes(join_url(self.output, LOCK_NAME)))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return held.get("token") == self.token
+
     def check(self) -> None:
         """
         Raises:
             Fenced: the lock is gone, or is another run's.
         """
-        store, path = filesystem(join_url(self.output, LOCK_NAME))
-        held = _held(store, path)
-        if held is None or held.get("token") != self.token:
-            raise Fenced(f"the run that this shard belongs to has ended, and {self.output} is no longer its own")
+        if not self.is_open():
+            raise _lost(self.output)
 
 
 _locks: dict[str, RunLock] = {}
@@ -116,8 +137,8 @@ def held_lock(output: str) -> RunLock | None:
 
 
 @contextmanager
-def run_lock(output: str, is_over: Callable[[RemoteJob], bool] | None = None) -> Iterator[RunLock]:
-    """Holds the lock of an output directory.
+def run_lock(output: str, is_over: IsOver | None = None) -> Iterator[RunLock]:
+    """Holds the lock of an output directory. What is published meanwhile is published only while it is held.
 
     Args:
         output: the directory.
@@ -125,30 +146,74 @@ def run_lock(output: str, is_over: Callable[[RemoteJob], bool] | None = None) ->
 
     Raises:
         UserError: another run holds it, or its remote job goes on.
+        Fenced: when it ends, or before: it was removed or taken over meanwhile.
     """
     lock = RunLock(output)
-    with _local_lock(lock, is_over) if is_local(output) else _remote_lock(lock, is_over):
-        _locks[output] = lock
-        try:
+    lock._hold = _take_file(lock, is_over) if is_local(output) else _take_object(lock, is_over)
+    _locks[output] = lock
+    failed: BaseException | None = None
+    try:
+        with checked_by(lock.fence.check):
             yield lock
-        finally:
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if _locks.get(output) is lock:
             del _locks[output]
+        if not lock._hold.release(lock.kept) and (failed is None or isinstance(failed, UserError)):
+            raise _lost(output) from failed
 
 
-@contextmanager
-def _local_lock(lock: RunLock, is_over: Callable[[RemoteJob], bool] | None) -> Iterator[None]:
+class _Hold(Protocol):
+    """How a lock is held."""
+
+    def write(self, content: bytes) -> None:
+        """
+        Raises:
+            Fenced: it is not held any more.
+        """
+
+    def release(self, kept: bool) -> bool:
+        """Lets it go, and removes it unless it is kept. Returns whether it was still held; if not, nothing is done."""
+
+
+@dataclass
+class _FileHold:
+    """A locked file of this machine."""
+
+    output: str
+    path: str
+    handle: int
+
+    def write(self, content: bytes) -> None:
+        if not _same_file(self.handle, self.path):
+            raise _lost(self.output)
+        _write(self.handle, content)
+
+    def release(self, kept: bool) -> bool:
+        held = _same_file(self.handle, self.path)
+        if held and not kept:
+            os.remove(self.path)
+        os.close(self.handle)
+        return held
+
+
+def _take_file(lock: RunLock, is_over: IsOver | None) -> _FileHold:
     output = lock.output
     root = filesystem(output)[1]
     os.makedirs(root, exist_ok=True)
     path = os.path.join(root, LOCK_NAME)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = _opened(path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            owner = _described(os.read(handle, 1000))
+            owner = _owner_of(_parsed(os.read(handle, 10_000)))
             os.close(handle)
+            if not isinstance(error, BlockingIOError):
+                raise UserError(f"{path}: this file system has no locks ({error.strerror}). Use another one") from error
             if time.monotonic() > deadline:
                 raise _busy(output, owner) from error
             time.sleep(0.05)
@@ -163,17 +228,135 @@ def _local_lock(lock: RunLock, is_over: Callable[[RemoteJob], bool] | None) -> I
     except BaseException:
         os.close(handle)
         raise
+    return _FileHold(output, path, handle)
+
+
+def _opened(path: str) -> int:
     try:
-        yield
-    finally:
-        if not lock.kept:
-            os.remove(path)
-        os.close(handle)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        raise UserError(
+            f"{path}: the lock of the output cannot be opened ({error.strerror}). Remove it if no run uses the output"
+        ) from error
 
 
-def _finished_job(
-    output: str, held: Mapping[str, Any], is_over: Callable[[RemoteJob], bool] | None
-) -> RemoteJob | None:
+def _write(handle: int, content: bytes) -> None:
+    """Replaces the content in one go, old and new: whoever reads at any time sees the one or the other whole.
+
+    JSON may be followed by spaces, so the longer of the two decides the size.
+    """
+    os.pwrite(handle, content.ljust(os.fstat(handle).st_size), 0)
+
+
+def _same_file(handle: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+class _ObjectHold:
+    """A lock object of this run, and the thread that renews it."""
+
+    def __init__(self, lock: RunLock, target: ConditionalObject, tag: str):
+        self._lock, self._target, self._tag = lock, target, tag
+        self._writing = threading.Lock()  # two threads write: the one that renews, and who notes a job
+        self._finished = threading.Event()
+        self._renewer = threading.Thread(target=self._renew, name="respace-run-lock", daemon=True)
+        self._renewer.start()
+
+    def write(self, content: bytes) -> None:
+        with self._writing:
+            try:
+                try:
+                    self._tag = self._target.write(content, self._tag)
+                except Changed:
+                    # By this run itself, if an answer got lost and the client asked again. Otherwise it is fenced.
+                    self._tag = self._target.write(content, self._own_tag())
+            except Changed as error:
+                raise _lost(self._lock.output) from error
+
+    def release(self, kept: bool) -> bool:
+        self._finished.set()
+        self._renewer.join()
+        try:
+            tag = self._own_tag()
+            if not kept:
+                self._target.remove(tag)
+        except Changed:
+            return False
+        except Exception as error:  # every store has its own; the work is done, and the lock ends by itself
+            _LOG.warning(
+                "%s could not be removed (%s): the next run may have to wait %.0f s",
+                self._lock.url,
+                error,
+                DEAD_AFTER_SECONDS,
+            )
+        return True
+
+    def _own_tag(self) -> str:
+        """
+        Raises:
+            Changed: the lock is gone, or is another run's.
+        """
+        found = self._target.read()
+        if found is None or _parsed(found.content).get("token") != self._lock.token:
+            raise Changed(f"{self._lock.url} is not this run's any more")
+        return found.tag
+
+    def _renew(self) -> None:
+        while not self._finished.wait(RENEW_SECONDS):
+            try:
+                self.write(self._lock.content())
+            except Fenced as error:
+                _LOG.error("%s", error)
+                return
+            except Exception as error:  # every store has its own; the next try may succeed, and the lock is still ours
+                _LOG.warning("%s could not be renewed (%s); trying again", self._lock.url, error)
+
+
+def _take_object(lock: RunLock, is_over: IsOver | None) -> _ObjectHold:
+    target = conditional_object(lock.url)
+    for _ in range(_MOST_ATTEMPTS):
+        found = target.read()
+        held = _parsed(found.content) if found is not None else {}
+        # Only what is read says who has the lock: an answer may get lost, and not every store refuses to overwrite.
+        if found is not None and held.get("token") == lock.token:
+            return _ObjectHold(lock, target, found.tag)
+        if found is not None:
+            _check_free(lock, target, held)
+            lock.left_by = _finished_job(lock.output, held, is_over)
+        try:
+            target.write(lock.content(), found.tag if found is not None else None)
+        except Changed:
+            continue  # somebody was faster, as is seen next
+    raise _busy(lock.output, "several runs that begin at the same time")
+
+
+def _check_free(lock: RunLock, target: ConditionalObject, held: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        UserError: the lock is of a run that may be alive.
+    """
+    if held.get("kept"):
+        return  # as long as its job goes on
+    if gone(held):
+        time.sleep(_PATIENCE_SECONDS)  # its worker processes write until they notice
+        return
+    age = target.age()
+    if age is None:  # the store tells no time
+        age = time.time() - float(held.get("renewed", time.time()))
+    if age >= DEAD_AFTER_SECONDS:
+        return
+    if not held:
+        raise UserError(
+            f"{lock.url} is not a lock that can be read. Remove it if no run uses the output, or wait: "
+            f"it counts for {DEAD_AFTER_SECONDS:.0f} s and is {max(age, 0):.0f} s old"
+        )
+    raise _busy(lock.output, f"{_owner_of(held)}, last sign of life {max(age, 0):.0f} s ago")
+
+
+def _finished_job(output: str, held: Mapping[str, Any], is_over: IsOver | None) -> RemoteJob | None:
     """The remote job that a lock names, if it is over.
 
     Raises:
@@ -197,78 +380,32 @@ def job_name(job: RemoteJob) -> str:
 
 
 def _parsed(content: bytes) -> dict[str, Any]:
-    try:
-        held = json.loads(content or b"{}")
-    except ValueError:  # whoever wrote it was killed while writing
-        return {}
-    return held if isinstance(held, dict) else {}
+    """What a lock says; nothing if it is not one, for instance because whoever wrote it was killed while writing.
 
-
-def _described(content: bytes) -> str:
-    return str(_parsed(content).get("owner", "which starts just now"))
-
-
-def _write(handle: int, content: bytes) -> None:
-    """Replaces the content in one go, old and new: whoever reads at any time sees the one or the other whole.
-
-    JSON may be followed by spaces, so the longer of the two decides the size.
+    >>> _parsed(b""), _parsed(b"[1]"), _parsed(b'{"token": 1}'), _parsed(b'{"token": "a", "job": {"id": 5}}')
+    ({}, {}, {}, {})
+    >>> _parsed(b'{"owner": "process 1 on a", "job": {"runner": "FlinkRunner", "id": "5"}}')["job"]["id"]
+    '5'
     """
-    os.pwrite(handle, content.ljust(os.fstat(handle).st_size), 0)
-
-
-def _same_file(handle: int, path: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
+        held = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(held, dict):
+        return {}
+    job = held.get("job")
+    is_job = isinstance(job, dict) and "runner" in job and all(isinstance(value, str) for value in job.values())
+    texts, numbers = ("owner", "token", "machine"), ("process", "renewed")
+    fits = (
+        (job is None or is_job)
+        and all(isinstance(held.get(name, ""), str) for name in texts)
+        and all(isinstance(held.get(name, 0), int | float) for name in numbers)
+    )
+    return held if fits else {}
 
 
-@contextmanager
-def _remote_lock(lock: RunLock, is_over: Callable[[RemoteJob], bool] | None) -> Iterator[None]:
-    output = lock.output
-    url = join_url(output, LOCK_NAME)
-    store, path = filesystem(url)
-
-    held = _held(store, path)
-    if held is not None:
-        age = time.time() - held["renewed"]
-        if age < DEAD_AFTER_SECONDS and not held.get("kept"):
-            if not gone(held):
-                raise _busy(output, f"{held['owner']}, last sign of life {age:.0f} s ago")
-            time.sleep(_PATIENCE_SECONDS)  # its worker processes write until they notice
-        lock.left_by = _finished_job(output, held, is_over)
-        remove(url)
-    with suppress(FileExistsError):  # somebody was faster, as is seen next
-        store.pipe_file(path, lock.content(), mode="create")
-    # Not every store refuses to create what exists. Who was overwritten sees it here, if both came at the same time.
-    held = _held(store, path)
-    if held is None or held["token"] != lock.token:
-        raise _busy(output, held["owner"] if held else "which ends just now")
-    finished = threading.Event()
-
-    def renew() -> None:
-        while not finished.wait(RENEW_SECONDS):
-            try:
-                store.pipe_file(path, lock.content())
-            except Exception as error:  # every store has its own; the next try may succeed, and the lock is still ours
-                _LOG.warning("the lock of %s could not be renewed (%s); trying again", output, error)
-
-    renewer = threading.Thread(target=renew, name="respace-run-lock", daemon=True)
-    renewer.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        renewer.join()
-        if not lock.kept:
-            remove(url)
-
-
-def _held(store: Any, path: str) -> dict[str, Any] | None:
-    try:
-        return _parsed(store.cat_file(path))
-    except FileNotFoundError:
-        return None
+def _owner_of(held: Mapping[str, Any]) -> str:
+    return str(held.get("owner", "which starts just now"))
 
 
 def _owner() -> str:
@@ -279,4 +416,11 @@ def _busy(output: str, owner: str) -> UserError:
     return UserError(
         f"--output {output} is in use by another run ({owner}). Wait until it ends, or choose another output. "
         f"On an object store a run that died on another machine frees it after {DEAD_AFTER_SECONDS:.0f} s"
+    )
+
+
+def _lost(output: str) -> Fenced:
+    return Fenced(
+        f"{join_url(output, LOCK_NAME)} was removed, or taken over by another run: this run has ended or was paused, "
+        f"and {output} is no longer its own. Rerun the same command; finished shards are skipped"
     )

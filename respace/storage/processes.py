@@ -23,10 +23,10 @@ def this_process() -> dict[str, str | int]:
 
 def gone(process: Mapping[str, Any]) -> bool:
     """Whether a process is certain to have ended: it was on this machine, and is not any more."""
-    machine = process.get("machine")
-    if not machine or machine != _machine():
+    machine, number, began = (process.get(name) for name in ("machine", "process", "began"))
+    if not machine or machine != _machine() or not isinstance(number, int) or began is None:
         return False
-    return _began(int(process["process"])) != str(process["began"])
+    return _began(number) != str(began)
 
 
 def _machine() -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from respace.storage.answers import first_answer
 from respace.storage.errors import UserError
-from respace.storage.files import file_size, filesystem, is_local, join_url
+from respace.storage.files import file_size, filesystem, is_local, join_url, remove
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,12 +132,13 @@ def check_writable(root: str, option: str = "--output") -> None:
     Raises:
         UserError: with the reason and what to do.
     """
-    probe = join_url(root, f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
+    # One name for all runs: of those that are killed in between, no more than one file stays, until the next run.
+    probe = join_url(root, f".write-test{TEMPORARY_SUFFIX}")
     store, path = filesystem(probe)
 
     def write() -> None:
         store.pipe_file(path, b"")
-        store.rm_file(path)
+        remove(probe)  # which another run may have done
 
     if not is_local(root):
         first_answer(option, root, write)

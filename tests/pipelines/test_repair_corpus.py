@@ -15,9 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.repair_corpus import RepairOptions, main, repair_work
-from respace.storage.lock import run_lock
+from respace.storage.files import remove
+from respace.storage.listing import walk_files
+from respace.storage.lock import LOCK_NAME, run_lock
 from tests.shared_data import SHARED
 from tests.transforms.corpora import AFTER, BEFORE, RULES, tree, write_parquet
+from tests.transforms.rule_method import Rules
 
 ACL = SHARED / "corpora/acl_ocr.parquet"
 
@@ -324,6 +327,28 @@ def test_two_runs_into_one_output(
     with run_lock(str(tmp_path / "out")):
         assert run(corpus, tmp_path / "out") == 1
     assert f"is in use by another run (process {os.getpid()}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["local", "store"])
+def test_a_lock_that_is_lost_during_a_run(
+    corpus: Path, tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removed, or taken over because the run was paused: it publishes nothing more, and ends with one line."""
+    out = str(tmp_path / "out") if place == "local" else "memory://lost/out"
+    decide = Rules.decide
+
+    def remove_lock(self: Rules, sequences: Any) -> Any:
+        remove(f"{out}/{LOCK_NAME}")
+        return decide(self, sequences)
+
+    monkeypatch.setattr(Rules, "decide", remove_lock)
+    assert run(corpus, out, "--max_document_seconds", "0") == 1  # without a limit, in this process
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith(f"error: {out}/{LOCK_NAME} was removed, or taken over by another run")
+    assert [file.name for file in walk_files(out)] == []
+    monkeypatch.setattr(Rules, "decide", decide)
+    assert run(corpus, out) == 0
 
 
 def test_unwritable_output(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

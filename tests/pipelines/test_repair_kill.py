@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipelines.disturbed_driver import check_one_owner
 from tests.transforms.corpora import tree, write_parquet
 
 SHARDS = 40
@@ -57,3 +58,25 @@ def _manifests(folder: str) -> dict[str, object]:
         del manifest["run"], manifest["versions"], manifest["details"]["seconds"]
         found[path.name] = manifest
     return found
+
+
+@pytest.mark.parametrize(
+    ("events", "fits"),
+    [
+        ("1 took, 1 let-go, 2 took", True),
+        ("1 took, 1 killed, 2 took", True),
+        ("1 took, 1 paused, 2 took, 1 went-on, 1 let-go", True),
+        ("1 took, 1 paused, 1 went-on, 2 took", True),  # just about to
+        ("1 took, 2 took", False),
+        ("1 took, 2 paused, 2 took", False),
+        ("1 took, 1 let-go, 2 took, 1 took", False),
+        ("1 took, 1 paused, 2 took, 1 went-on, 3 took", False),
+    ],
+)
+def test_two_owners_are_seen(events: str, fits: bool) -> None:
+    noted = [(float(at), int(one.split()[0]), one.split()[1]) for at, one in enumerate(events.split(", "))]
+    if fits:
+        check_one_owner(noted)
+        return
+    with pytest.raises(SystemExit, match="took the lock of"):
+        check_one_owner(noted)

@@ -54,6 +54,7 @@ class EachShard(beam.PTransform):
         threads: of TensorFlow in the process that works on a shard; None leaves that to it.
         stop_at_bad_file: start no more shards once one could not be read.
         fence: see `GuardedWork`.
+        elsewhere: the process that started the job is another one, and hears of a failure by its note or an error.
     """
 
     def __init__(
@@ -64,21 +65,23 @@ class EachShard(beam.PTransform):
         threads: int | None = None,
         stop_at_bad_file: bool = False,
         fence: Fence | None = None,
+        elsewhere: bool = False,
     ) -> None:
         super().__init__()
-        self.fence = fence
+        self.fence, self.elsewhere = fence, elsewhere
         self.work, self.workers, self.threads, self.stop_at_bad_file = work, workers, threads, stop_at_bad_file
 
     def expand(self, shards: beam.PCollection) -> beam.PCollection:
-        runner = _RunShards(GuardedWork(self.work, self.fence), self.workers, self.threads, self.stop_at_bad_file)
+        work = GuardedWork(self.work, self.fence)
+        runner = _RunShards(work, self.workers, self.threads, self.stop_at_bad_file, self.elsewhere)
         # Without the reshuffle a runner may fuse all shards into the bundle of the Create.
         return shards | "Distribute" >> beam.Reshuffle() | "Work" >> beam.ParDo(runner)
 
 
 class _RunShards(beam.DoFn):
-    def __init__(self, work: GuardedWork, workers: int, threads: int | None, stop_at_bad_file: bool):
+    def __init__(self, work: GuardedWork, workers: int, threads: int | None, stop_at_bad_file: bool, elsewhere: bool):
         self._work, self._workers, self._threads = work, workers, threads
-        self._stop_at_bad_file = stop_at_bad_file
+        self._stop_at_bad_file, self._elsewhere = stop_at_bad_file, elsewhere
         self._seconds = Metrics.distribution(NAMESPACE, "shard_milliseconds")
         self._pool: WorkerPool | None = None
         self._running: dict[Future[Any], Shard] = {}
@@ -128,7 +131,7 @@ class _RunShards(beam.DoFn):
         """Has the process that started the job know of a failure that could not be noted."""
         if failure.noted:
             return
-        if self._work.fence is not None:  # that process is elsewhere, and hears of errors alone
+        if self._elsewhere:
             raise UserError(failure.message)
         keep_failure(self._work.work.output, failure)
 

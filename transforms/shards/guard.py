@@ -61,7 +61,7 @@ class GuardedWork:
 
     Args:
         work: what to do with a shard.
-        fence: whether the run still owns its output, where workers may outlive it; nothing is published if not.
+        fence: whether the run still owns its output: it may have ended or been paused. Nothing is published if not.
     """
 
     work: ShardWork[Any]
@@ -69,12 +69,11 @@ class GuardedWork:
 
     def __call__(self, shard: Shard) -> tuple[ShardResult | ShardFailure, float]:
         started = time.monotonic()
-        if self.fence is None:
-            result = self._guarded(shard)
-        else:
-            self.fence.check()
-            with checked_by(self.fence.check):
+        try:
+            with checked_by(self.fence.check if self.fence is not None else None):
                 result = self._guarded(shard)
+        except Fenced as error:  # the output is another run's, and so are the notes in it
+            result = ShardFailure(shard.name, str(error), fatal=True, noted=False)
         return result, time.monotonic() - started
 
     def _guarded(self, shard: Shard) -> ShardResult | ShardFailure:
@@ -104,11 +103,16 @@ class GuardedWork:
         """The work, again after a pause where an error of a store may have passed."""
         for pause in _PAUSES:
             try:
-                return self.work(shard)
+                return self._once(shard)
             except OSError as error:
                 if error.errno in LASTING_ERRORS | _NAME_ERRORS:
                     raise
                 time.sleep(pause)
+        return self._once(shard)
+
+    def _once(self, shard: Shard) -> ShardResult:
+        if self.fence is not None:
+            self.fence.check()
         return self.work(shard)
 
     def failed(self, shard: Shard, message: str, fatal: bool = False, trace: str = "") -> ShardFailure:

@@ -88,6 +88,14 @@ def test_text_without_end_stays_within_numbers() -> None:
         assert np.isfinite(found).all()
 
 
+def test_letters_that_are_too_improbable_for_a_number() -> None:
+    """Of a run of which every letter costs as much as there is, no way to cut it has a probability above 0."""
+    costs = np.full(SYMBOLS ** (CONTEXT_SYMBOLS + 1), 255, dtype=np.uint8)
+    dictionary = Dictionary.of({"the": 60}, 1000.0, costs)
+    codes = np.array([ord("q")] * LONGEST_RUN, dtype=np.int32)
+    assert not dictionary.evidence(codes, np.zeros(len(codes), dtype=bool)).any()
+
+
 def test_half_a_dictionary_is_refused() -> None:
     weights = DICTIONARY.to_weights()
     assert np.array_equal(Dictionary.from_weights(weights).keys, DICTIONARY.keys)

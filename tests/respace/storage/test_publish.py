@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from respace.storage.errors import UserError
+from respace.storage.files import filesystem
 from respace.storage.publish import (
     TEMPORARY_SUFFIX,
     check_writable,
@@ -93,6 +94,26 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
         check_writable(str(tmp_path / "file" / "out"))
     check_writable(str(tmp_path / "new"))
     assert os.listdir(tmp_path / "new") == []
+
+
+@pytest.mark.parametrize("place", ["local", "store"])
+def test_kills_leave_no_heap_of_probes(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may end after it has written to see whether it can, and before it has removed that again."""
+    root = str(tmp_path / "out") if place == "local" else "memory://probes/out"
+    store = filesystem(root)[0]
+
+    def killed(*_: object) -> None:
+        raise OSError("as if it were killed here")
+
+    with monkeypatch.context() as during:
+        during.setattr(type(store), "rm_file", killed)
+        for _ in range(3):
+            with pytest.raises(UserError, match="as if it were killed here"):
+                check_writable(root)
+    store.invalidate_cache()
+    assert len(store.find(filesystem(root)[1])) == 1
+    check_writable(root)
+    assert store.find(filesystem(root)[1]) == []
 
 
 def test_very_long_names_can_be_published(tmp_path: Path) -> None:

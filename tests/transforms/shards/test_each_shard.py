@@ -9,7 +9,8 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
-from respace.storage.lock import Fenced, run_lock
+from respace.storage.errors import UserError
+from respace.storage.lock import run_lock
 from tests.transforms.shards.toy import Shard, Shout
 from transforms.shards.each_shard import EachShard
 from transforms.shards.guard import ShardFailure, forget_failures, read_failures
@@ -95,6 +96,11 @@ def test_threads_are_set_where_the_work_is_done(tmp_path: Path, monkeypatch: pyt
 def test_work_of_a_run_that_has_ended(tmp_path: Path) -> None:
     with run_lock(str(tmp_path)) as lock:
         run(SHARDS[:1], str(tmp_path), fence=lock.fence)
-    with pytest.raises((Fenced, RuntimeError), match="is no longer its own"):  # as it is, or as Beam tells it
-        run(SHARDS[1:2], str(tmp_path), fence=lock.fence)
-    assert os.listdir(tmp_path) == ["s0"]
+    counters = run(SHARDS[1:2], str(tmp_path), fence=lock.fence)
+    assert counters == {"bad_files": 1}
+    (failure,) = read_failures(str(tmp_path), [SHARDS[1].name])
+    assert failure.fatal
+    assert "is no longer its own" in failure.message
+    with pytest.raises((UserError, RuntimeError), match="is no longer its own"):  # as it is, or as Beam tells it
+        run(SHARDS[1:2], str(tmp_path), fence=lock.fence, elsewhere=True)
+    assert os.listdir(tmp_path) == ["s0"]  # not even a note of the failure: the output is another run's

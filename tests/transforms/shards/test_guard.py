@@ -72,9 +72,9 @@ def test_an_unexpected_error_is_a_failure_of_its_shard_with_a_trace(tmp_path: Pa
     assert "ZeroDivisionError: ours\nand more" in noted.trace
 
 
-def test_a_run_that_has_ended_is_no_failure(tmp_path: Path) -> None:
-    with pytest.raises(Fenced):
-        GuardedWork(Failing(str(tmp_path), Fenced("over")))(Shard())
+def test_a_run_that_has_ended_writes_no_note(tmp_path: Path) -> None:
+    result, _ = GuardedWork(Failing(str(tmp_path), Fenced("over")))(Shard())
+    assert result == ShardFailure("a", "over", fatal=True, noted=False)
     assert read_failures(str(tmp_path), ["a"]) == []
 
 
