@@ -40,6 +40,7 @@ ELSEWHERE = {
     r"(docker|gcloud|pip) ": "needs a daemon, an account, a registry",
     r"DataflowRunner|--preset (dataflow|flink|dask)|runners\.(flink|spark)": "tests/runners has them, on real engines",
     r"(export|mkdir|for|cp) |unpack\.py": "fetches the data, which this test makes",
+    r"import_encoder|make_passages|train_reader": "needs an encoder of a registry: tests/training/reader has them",
     r"growth --large": "takes hours, and the same command without it is run",
     r"cosmic-ray": "takes hours, and is no part of the project",
     r"curl ": "tests/webapp asks the same of a server",
