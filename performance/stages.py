@@ -22,8 +22,9 @@ STAGES = {
     "dictionary": ["models.fast.dictionary.Dictionary.evidence"],
     "table rows": ["models.fast.features.Features.__call__"],
     "surroundings": ["models.fast.inputs.surroundings"],
-    "network": ["models.fast.processor.ProcessorNetwork.__call__"],
+    "network": ["models.fast.processor.ProcessorNetwork._all_logits"],
     "language model": ["models.fast.model.joint_logits"],
+    "reader": ["models.reader.model.Reader.read"],
     "decision": ["models.fast.method._Laid.judged", "models.fast.method._Laid.decided"],
     "writing and checking": ["respace.gaps.apply", "respace.repairer.check_characters"],
 }

@@ -143,7 +143,9 @@ class FastModel:
     def _rescored(
         self, layout: Layout, sequences: Sequence[GivenSequence], logits: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        assert self.language_model is not None
+        """After the language model was heard, if there is one."""
+        if self.language_model is None:
+            return logits
         return joint_logits(
             self.language_model,
             self.joint,
@@ -168,13 +170,11 @@ class FastModel:
     def _final_logits(self, group: list[GivenSequence]) -> Logits:
         layout = Layout(group, self.network.apart, self.network.aligned)
         inputs = self._inputs(group, layout)
+        if self.reader is None:
+            return layout.taken_up(self._rescored(layout, group, self.network(inputs)))
         network_logits, last_layer = self.network.with_last_layer(inputs)
-        logits = network_logits
-        if self.language_model is not None:
-            logits = self._rescored(layout, group, network_logits)
-        if self.reader is not None:
-            logits = self.reader.read(inputs, layout.stretches, network_logits, logits, last_layer)
-        return layout.taken_up(logits)
+        logits = self._rescored(layout, group, network_logits)
+        return layout.taken_up(self.reader.read(inputs, layout.stretches, network_logits, logits, last_layer))
 
     def _group_logits(self, group: list[GivenSequence]) -> Logits:
         """Whole sequences, laid as far apart as the network wants them."""
