@@ -181,11 +181,11 @@ class Repairer:
         return plan.finish()
 
 
-def _loaded_again(kind: type[Repairer], origin: _Origin) -> Repairer:
+def _loaded_again(repairer_class: type[Repairer], origin: _Origin) -> Repairer:
     """What a pickled Repairer becomes, before it gets its other settings."""
     from models.methods import load_method_once
 
-    return kind._of_loaded(origin, load_method_once(*origin))
+    return repairer_class._of_loaded(origin, load_method_once(*origin))
 
 
 class _Plan:
