@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,6 +126,41 @@ def load_method(model: str, insertion_penalty: float | None = None, deletion_pen
     kind = _kind_of(model, files)
     with _as_model_errors(model):
         return kind.load(files, insertion_penalty, deletion_penalty)
+
+
+# Methods that were asked for by identity, the latest last. More are rarely used in one process, and all hold weights.
+_MOST_KEPT = 4
+_kept: dict[tuple[str, float | None, float | None, str], Method] = {}
+_keeping = threading.Lock()
+
+
+def load_method_once(
+    model: str, insertion_penalty: float | None, deletion_penalty: float | None, identity: str
+) -> Method:
+    """As `load_method`, but one object for all who ask this process for the same method.
+
+    Raises:
+        ModelError: what is found under this name has another identity.
+    """
+    key = (model, insertion_penalty, deletion_penalty, identity)
+    with _keeping:
+        method = _kept.pop(key, None)
+        # Penalties of a method can be set: then it is no longer what it was kept as.
+        if method is None or method.identity != identity:
+            method = load_method(*key[:3])
+        if method.identity != identity:
+            raise ModelError(f"{model} is {method.identity} here, expected {identity}. Copy that model to this place")
+        _kept[key] = method
+        for oldest in list(_kept)[:-_MOST_KEPT]:
+            del _kept[oldest]
+    return method
+
+
+def known_everywhere(model: str) -> str:
+    """What `load_method` calls the same model in a process that runs in another directory."""
+    if model in method_names() or is_python_name(model) or "://" in model:
+        return model
+    return os.path.abspath(os.path.expanduser(model))
 
 
 def method_identity(model: str, insertion_penalty: float | None = None, deletion_penalty: float | None = None) -> str:

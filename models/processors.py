@@ -23,7 +23,12 @@ _LONGEST_PERIOD = 48
 def threads_to_use() -> int:
     """As many as the environment says, or as there are cores."""
     told = os.environ.get(_TOLD, "")
-    return int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0))
+    return int(told) if told.isdigit() and int(told) else _available_cores()
+
+
+def _available_cores() -> int:
+    """Those that this process may use; all of the machine where the system does not tell (macOS, Windows)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)

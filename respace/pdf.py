@@ -10,7 +10,6 @@ prose paragraphs 61 % were found in their sources with poppler, 38 % with pdfium
 from __future__ import annotations
 
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -23,7 +22,7 @@ from importlib.util import find_spec
 
 from respace import pdf_process
 from respace.pdf_process import ENCRYPTED, OUT_OF_MEMORY
-from respace.storage.errors import BadOption
+from respace.storage.errors import BadOption, UserError
 from respace.storage.installing import install_hint
 
 BACKENDS = ("poppler", "pypdfium2", "pdfminer")
@@ -56,7 +55,10 @@ def choose_backend(wanted: str = "auto") -> str:
 
     Raises:
         BadOption: it is not installed, or there is none of that name.
+        UserError: nothing limits a process on this system.
     """
+    if find_spec("resource") is None:
+        raise UserError("PDFs are not read on this system: it cannot limit a process. Extract their text elsewhere")
     there = [name for name in BACKENDS if _is_there(name)]
     if wanted == "auto":
         if not there:
@@ -161,5 +163,5 @@ def _explain(errors: bytes, code: int, processor_seconds: float, limits: PdfLimi
 
 def _children_seconds() -> float:
     """Processor time of all processes that this one has waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = os.times()
+    return used.children_user + used.children_system

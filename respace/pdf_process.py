@@ -6,7 +6,6 @@ It imports nothing of the project, so that all the memory it may have is the ext
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Iterator
 
@@ -31,6 +30,8 @@ def _extract_with_pdfminer(path: str) -> Iterator[str]:
 
 def _main(backend: str, memory_bytes: str, seconds: str, path: str) -> None:
     """What the child process does: limit itself, then extract to standard output."""
+    import resource  # not on Windows, where no PDF is read but the constants above are
+
     processor_seconds = max(1, round(float(seconds)))
     resource.setrlimit(resource.RLIMIT_AS, (int(memory_bytes), int(memory_bytes)))
     resource.setrlimit(resource.RLIMIT_CPU, (processor_seconds, processor_seconds + 1))

@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import overload
+from typing import Any, NamedTuple, Self, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,15 @@ class CharactersChanged(Exception):
     """A repair that changed more than spaces. It is never returned; the text must be kept as it was."""
 
 
+class _Origin(NamedTuple):
+    """What a method was loaded by, and its identity."""
+
+    model: str
+    insertion_penalty: float | None
+    deletion_penalty: float | None
+    identity: str
+
+
 class Repairer:
     """Repairs texts with one method. Line breaks stay where they are, and so does what `respace.guards` guards."""
 
@@ -66,6 +76,7 @@ class Repairer:
         self.join_hyphenated = join_hyphenated
         self.all_text = all_text
         self.judge = judge
+        self._loaded: tuple[_Origin, Method, LineJudge | None] | None = None
 
     @classmethod
     def load(
@@ -75,8 +86,10 @@ class Repairer:
         deletion_penalty: float | None = None,
         join_hyphenated: bool = False,
         all_text: bool = False,
-    ) -> Repairer:
+    ) -> Self:
         """Loads a model that ships with Respace by its name, or any model directory, local or remote.
+
+        What is loaded is pickled by its name, sha256 and penalties: processes load the model themselves, once each.
 
         Args:
             model: a shipped name (see `models.files.shipped_models`) or the path or URL of a model directory.
@@ -85,11 +98,47 @@ class Repairer:
             join_hyphenated: see the constructor.
             all_text: see the constructor.
         """
-        from models.lines import load_line_judge
-        from models.methods import load_method  # TensorFlow is imported only when a model is really wanted
+        from models.methods import known_everywhere, load_method  # TensorFlow is imported only when a model needs it
 
         method = load_method(model, insertion_penalty, deletion_penalty)
-        return cls(method, join_hyphenated, all_text, load_line_judge())
+        origin = _Origin(known_everywhere(model), insertion_penalty, deletion_penalty, method.identity)
+        return cls._of_loaded(origin, method, join_hyphenated, all_text)
+
+    @classmethod
+    def _of_loaded(cls, origin: _Origin, method: Method, join_hyphenated: bool = False, all_text: bool = False) -> Self:
+        from models.lines import load_line_judge
+
+        repairer = cls(method, join_hyphenated, all_text, load_line_judge())
+        repairer._loaded = origin, method, repairer.judge
+        return repairer
+
+    def _origin(self) -> _Origin | None:
+        """What loads the same method and judge again; None if they were not loaded, or were changed since."""
+        if self._loaded is None:
+            return None
+        origin, method, judge = self._loaded
+        same = self.method is method and self.judge is judge and method.identity == origin.identity
+        return origin if same else None
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        origin = self._origin()
+        if origin is None:
+            return super().__reduce_ex__(protocol)
+        others = {name: value for name, value in vars(self).items() if name not in ("method", "judge", "_loaded")}
+        return _loaded_again, (type(self), origin), others
+
+    def __copy__(self) -> Self:
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """What was loaded is not copied but shared."""
+        if self._origin() is not None:
+            memo |= {id(part): part for part in (self.method, self.judge)}
+        copied = memo[id(self)] = copy.copy(self)
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
 
     def __repr__(self) -> str:
         """What decides (name, settings and sha256 of the model, penalties), and what was asked for beside it."""
@@ -130,6 +179,13 @@ class Repairer:
             for piece, decision in zip(batch, self.method.decide([plan.given(one) for one in batch]), strict=True):
                 plan.accept(piece, decision)
         return plan.finish()
+
+
+def _loaded_again(repairer_class: type[Repairer], origin: _Origin) -> Repairer:
+    """What a pickled Repairer becomes, before it gets its other settings."""
+    from models.methods import load_method_once
+
+    return repairer_class._of_loaded(origin, load_method_once(*origin))
 
 
 class _Plan:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import venv
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -76,3 +77,23 @@ def test_a_clone_called_respace_does_not_hide_the_package(tmp_path: Path) -> Non
     )
     found = subprocess.run([sys.executable, "-S", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert found.stdout == f"{clone}/respace/__init__.py\n", found.stderr
+
+
+def test_the_wheel_has_types(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "respace", project / "respace", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, project)
+    build = f"import setuptools.build_meta as backend; backend.build_wheel({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=project, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("respace_corpus-*.whl")
+    # An installed package, for mypy, is one of an environment.
+    venv.create(tmp_path / "environment", symlinks=True)
+    [site] = tmp_path.glob("environment/lib/python*/site-packages")
+    ZipFile(wheel).extractall(site)
+    script = "from typing import assert_type\nfrom respace import Repairer\n"
+    (tmp_path / "script.py").write_text(script + "assert_type(Repairer.load().repair(['a']), list[str])\n")
+    python = f"--python-executable={tmp_path}/environment/bin/python"
+    command = [sys.executable, "-m", "mypy", python, "--cache-dir=cache", "--config-file=", "script.py"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
