@@ -157,7 +157,8 @@ def check_not_repaired(url: str, schema: pa.Schema) -> None:
     ours = [name for name in ADDED_COLUMNS if name in schema.names]
     if ours:
         raise BadFile(
-            f"{url}: has a column {ours[0]!r} already: it is an output of this job. Take it back with --revert"
+            f"{url}: has a column {ours[0]!r} already: it is an output of this job. "
+            "Take it back with pipelines.revert_corpus"
         )
 
 
