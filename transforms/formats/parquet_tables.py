@@ -25,6 +25,7 @@ from transforms.formats.provenance import (
     ORIGINAL,
     ORIGINAL_TEXT,
     ORIGINALS,
+    PLAIN_COLUMNS,
     added_fields,
     edits_from_python,
     provenance_arrays,
@@ -450,7 +451,7 @@ def _compression(like: pq.FileMetaData | None, schema: pa.Schema) -> dict[str, s
     if EDITS in schema.names:
         for part in ("gap", "kind", "confidence", "whitespace"):
             codecs[f"{EDITS}.list.element.{part}"] = "zstd"
-    codecs.update({name: "zstd" for name in (*ADDED_COLUMNS[1:4], ORIGINAL) if name in schema.names})
+    codecs.update({name: "zstd" for name in (*PLAIN_COLUMNS, ORIGINAL) if name in schema.names})
     if ORIGINAL in schema.names and schema.field(ORIGINAL).type == ORIGINALS:
         codecs[f"{ORIGINAL}.list.element"] = codecs.pop(ORIGINAL)
     return codecs
