@@ -254,7 +254,7 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     Raises:
         BadOption: Beam does not know one of them.
     """
-    from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
+    from apache_beam.options.pipeline_options import PipelineOptions
 
     try:
         import_runner(options.runner)  # a runner's own options are known once it is imported
@@ -264,13 +264,20 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     arguments = list(options.engine_arguments)
     if options.runs_locally:
         arguments.append(f"--runner={LOCAL_RUNNER}")
-    known = _BeamArgumentParser(add_help=False, allow_abbrev=False, conflict_handler="resolve")
-    for kind in PipelineOptions.__subclasses__():
-        kind._add_argparse_args(known)
-    unknown = known.parse_known_args(arguments)[1]
+    unknown = unknown_arguments(arguments)
     if unknown:
         raise BadOption(f"{unknown[0]}: neither this job nor Beam knows this option. See --help")
     return PipelineOptions(arguments)
+
+
+def unknown_arguments(arguments: Sequence[str]) -> list[str]:
+    """Arguments that are no options of Beam, nor of a runner that was imported."""
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    parsers: list[argparse.ArgumentParser] = []
+    # Beam gives its parser of all options to whoever has options to add.
+    PipelineOptions([]).get_all_options(add_extra_args_fn=parsers.append)
+    return parsers[0].parse_known_args(arguments)[1]
 
 
 def _check_known(runner: str) -> None:
