@@ -39,7 +39,7 @@ def example_jobs(checkout: Path, model: str) -> Iterator[Job]:
     yield Job("repaired", (*repair, *added, "--id_column", "id"))
     yield Job("repaired-lines", (*repair, *added, "--text_unit", "line"))
     yield Job("repaired-plain", repair)
-    yield Job("reverted", ("pipelines.repair_corpus", "--revert", "--input", "{work}/repaired"))
+    yield Job("reverted", ("pipelines.revert_corpus", "--input", "{work}/repaired"))
     yield Job("shards", ("pipelines.make_training_shards", "--input", corpus, "--num_shards", "2", "--copies", "3"))
     yield Job("records", ("pipelines.make_training_shards", "--input", corpus, "--formats", "parquet", "tfrecord"))
     yield Job("benchmarks", ("pipelines.make_benchmarks", "--input", corpus, "--sequences", "6"))

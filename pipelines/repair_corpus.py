@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from pipelines.job.options import JobOptions, option
 from pipelines.job.run import run_job
@@ -89,7 +89,6 @@ class RepairOptions(JobOptions):
     review: str | None = option(
         None, "a review file: edits that people rejected are not made (python -m webapp --corpus)", metavar="FILE"
     )
-    revert: bool = option(False, "the same as pipelines.revert_corpus")
     retry_dead_letters: bool = option(False, "only repair again what failed, also in files that were mended since")
     overwrite: bool = option(False, "do again what was done with other settings or another model")
     verify: bool = option(False, "read every output, and do again what was damaged since it was published")
@@ -115,21 +114,19 @@ class RepairOptions(JobOptions):
     )
     max_document_megabytes: int = option(256, "longer documents are dead letters (default: 256)", metavar="N", least=1)
 
+    moved: ClassVar[Mapping[str, str]] = {"revert": "python -m pipelines.revert_corpus"}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_text_suffixes(self.text_suffix)
-        if self.sample and (self.revert or self.retry_dead_letters or self.dry_run):
-            raise BadOption("--sample writes only a report: expected no --revert, --retry_dead_letters or --dry_run")
-        if self.revert and self.retry_dead_letters:
-            raise BadOption("--revert and --retry_dead_letters: expected one of them")
+        if self.sample and (self.retry_dead_letters or self.dry_run):
+            raise BadOption("--sample writes only a report: expected no --retry_dead_letters or --dry_run")
         if self.retry_dead_letters and (self.verify or self.prune):
             given = "--verify" if self.verify else "--prune"
             raise BadOption(f"{given} and --retry_dead_letters: expected one of them. Run the job once with each")
 
 
 def job(options: RepairOptions) -> int:
-    if options.revert:
-        return _revert(options)
     work = repair_work(options)
     found = find_inputs(options.input, suffixes(options.text_suffix), follow_links=options.follow_links)
     copied = files_about_tables([file.name for file in found.files])
@@ -338,15 +335,6 @@ def _gone_advice(done: StageResult) -> str:
     if done.pruned:
         return f"{first} and all others were removed from the output"
     return f"{first} and all others are still in the output; --prune removes them, --dry_run lists them"
-
-
-def _revert(options: RepairOptions) -> int:
-    from pipelines.revert_corpus import RevertOptions
-    from pipelines.revert_corpus import job as revert
-
-    print("--revert: this is now a job of its own, python -m pipelines.revert_corpus", file=sys.stderr)
-    common = ("text_column", "text_unit", "text_suffix", *JobOptions.__dataclass_fields__)
-    return revert(RevertOptions(**{name: getattr(options, name) for name in common}))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

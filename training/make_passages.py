@@ -64,7 +64,6 @@ def _prepared(work: Work) -> tuple[ReaderTrainConfig, FastModel, Callable[[int],
         recipe=config.recipe,
         features=network.features,
         dictionary=model.dictionary,
-        evidence_kinds=network.evidence_kinds,
         layout_share=config.layout_share,
         seed=work.seed,
     )

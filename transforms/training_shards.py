@@ -33,7 +33,6 @@ from transforms.shards.manifests import finish_shard, input_fingerprint
 from transforms.tf_records import ExampleWriter, count_records
 
 SCATTER, GATHER = "scatter", "gather"
-FORMATS = ("parquet", "tfrecord")
 # A longer row is cut at a blank: examples are sentences and paragraphs, and a batch of them must stay small.
 MAX_ROW_CHARACTERS = 4000
 _BATCH_CHARACTERS = 1 << 20
@@ -167,7 +166,7 @@ class Gather:
         recipe: the noise.
         seed: of the noise.
         shards: how many output shards there are.
-        formats: some of `FORMATS`.
+        formats: ``parquet``, ``tfrecord``, or both.
         source: what the input is, in short: the fingerprints of all slices and the contents of the noise's files.
     """
 

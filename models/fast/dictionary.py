@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from models.fast.features import FOLD_CASE
 from models.files import ModelError, Weights
 from models.words.counts import (
-    EDGE,
     LETTER,
-    LETTERS,
     LONGEST_WORD,
-    OTHER_LETTER,
     kinds_of,
     pack,
     to_logs,
@@ -58,7 +55,6 @@ _BASE, _MIX = GOLDEN, np.uint64(0xD6E8FEB86659FD93)  # of `hash_step`
 _KEY_BITS = 40
 _KEYS, _COUNTS, _TOTAL = "dictionary/keys", "dictionary/counts", "dictionary/total"
 _SETTINGS, _FOUR_LETTERS, _FIFTH_LETTER = "dictionary/settings", "dictionary/four_letters", "dictionary/fifth_letter"
-_THREE_LETTERS = "dictionary/letters"  # of older models
 _MOST_WORDS = 1 << 24
 _RANGES = {
     "total": (1.0, 1e15),
@@ -104,18 +100,14 @@ class Dictionary:
         Raises:
             ModelError: they hold no dictionary, or not a whole one.
         """
-        for name in (_KEYS, _COUNTS, _TOTAL):
+        for name in (_KEYS, _COUNTS, _TOTAL, _SETTINGS, _FOUR_LETTERS, _FIFTH_LETTER):
             if name not in weights:
                 raise ModelError(f"weights hold nothing for {name!r}: expected the dictionary of a FAST model")
         total = float(weights[_TOTAL][0])
-        if _SETTINGS in weights:
-            keys, counts = _unpacked_keys(weights[_KEYS]), unpack(weights[_COUNTS], np.uint8, _MOST_WORDS)
-            names = ("unknown_share", "letter_weight", "capital_evidence")
-            settings = dict(zip(names, weights[_SETTINGS].tolist(), strict=True))
-            costs = _unpacked_costs(weights)
-        else:
-            keys, counts, settings = _shortened(weights[_KEYS].astype(np.uint64)), weights[_COUNTS], {}
-            costs = _costs_of_older_models(weights)
+        keys, counts = _unpacked_keys(weights[_KEYS]), unpack(weights[_COUNTS], np.uint8, _MOST_WORDS)
+        names = ("unknown_share", "letter_weight", "capital_evidence")
+        settings = dict(zip(names, weights[_SETTINGS].tolist(), strict=True))
+        costs = _unpacked_costs(weights)
         if len(keys) and int(keys.max()) >> _KEY_BITS:
             raise ModelError(f"weights hold a key of {int(keys.max())} for a word: expected {_KEY_BITS} bits")
         if len(keys) != len(counts) or counts.dtype != np.uint8:
@@ -235,16 +227,6 @@ def _unpacked_costs(weights: Weights) -> NDArray[np.uint8]:
     if (fours.size * SYMBOLS, fifth.size) != (size, size):
         raise ModelError(f"weights hold {fifth.size:,} costs of letters: expected {size:,}")
     return (fifth.reshape(SYMBOLS, -1) + fours).reshape(-1)
-
-
-def _costs_of_older_models(weights: Weights) -> NDArray[np.uint8]:
-    """Older models know two letters before each, and no capitals."""
-    found = weights.get(_THREE_LETTERS)
-    if found is None or found.size != LETTERS**3 or found.dtype != np.uint8:
-        raise ModelError(f"weights hold no costs of letters: expected {LETTERS**3:,} for {_THREE_LETTERS!r}")
-    chosen = [*range(26), OTHER_LETTER, EDGE, EDGE]
-    threes = found.reshape(LETTERS, LETTERS, LETTERS)[np.ix_(chosen, chosen, chosen)]
-    return np.ascontiguousarray(np.broadcast_to(threes, (SYMBOLS, SYMBOLS, *threes.shape))).reshape(-1)
 
 
 @compiled

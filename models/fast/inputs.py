@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.fast.dictionary import KINDS, LONGEST_RUN, Dictionary
+from models.fast.dictionary import LONGEST_RUN, Dictionary
 from models.fast.features import Features
 from respace.gaps import Bits
 from respace.loops import compiled
 
-# What newer models read beside the dictionary's evidence: two distances, one density, two rates of contradiction.
+# What is read beside the dictionary's evidence: two distances, one density, two rates of contradiction.
 SURROUNDINGS = 5
 # How far spaces and contradictions are counted to either side.
 NEAR, FAR = 64, 256
@@ -46,7 +46,6 @@ class Inputs:
 def inputs_of(
     features: Features,
     dictionary: Dictionary,
-    evidence_kinds: int,
     characters: NDArray[np.int32],
     bits: Bits,
     line_starts: Bits | None = None,
@@ -59,7 +58,6 @@ def inputs_of(
     Args:
         features: which rows of the table.
         dictionary: of the model.
-        evidence_kinds: how many columns of evidence the network knows; older ones know the dictionary's alone.
         characters: texts laid one after the other, with 0 between them.
         bits: their given gap bits.
         line_starts: where lines begin, beside the beginnings of texts.
@@ -67,10 +65,9 @@ def inputs_of(
         margin: evidence that an edit of each gap needs beyond the penalties; none where it is not given.
     """
     evidence = dictionary.evidence(characters, bits, true_bits, salt)
-    if evidence_kinds > KINDS:
-        starts = np.zeros(len(bits), dtype=bool) if line_starts is None else line_starts
-        characters = quotes_told_apart(characters, starts)
-        evidence = np.concatenate([evidence, surroundings(characters, bits, evidence[:, 0])], axis=1)
+    starts = np.zeros(len(bits), dtype=bool) if line_starts is None else line_starts
+    characters = quotes_told_apart(characters, starts)
+    evidence = np.concatenate([evidence, surroundings(characters, bits, evidence[:, 0])], axis=1)
     if margin is None:
         margin = np.zeros(len(bits), dtype=np.float32)
     return Inputs(rows=features(characters, bits), characters=characters, bits=bits, evidence=evidence, margin=margin)

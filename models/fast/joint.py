@@ -8,7 +8,6 @@ space there less the score of the best way that has none: so penalties judge it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,7 +18,6 @@ from models.fast.language_model import (
     LONGEST_CONTEXT,
     SPACE,
     LanguageModel,
-    Symbols,
     hash_suffixes,
     next_cost,
 )
@@ -83,31 +81,6 @@ def joint_logits(
     share = np.where(between_letters(characters.astype(np.uint32)), of_letters, weights.others).astype(np.float32)
     out = logits.astype(np.float32).copy()
     _decide(model.symbols(characters), share, logits, weights.certain, *model.tables, out)
-    return out
-
-
-def slow_reference(
-    model: LanguageModel, weights: Sequence[float], symbols: Symbols, logits: NDArray[np.float32], certain: float
-) -> NDArray[np.float64]:
-    """What `_decide` finds, by trying all combinations: for short texts, in tests."""
-    uncertain = [gap for gap in range(1, len(symbols)) if abs(logits[gap]) < certain]
-    best = np.full((len(symbols), 2), -np.inf)
-    for number in range(1 << len(uncertain)):
-        bits = logits > 0
-        bits[0] = False
-        for place, gap in enumerate(uncertain):
-            bits[gap] = number >> place & 1
-        text, weight = [SPACE], [0.0]
-        for gap, symbol in enumerate(symbols.tolist()):
-            text += [SPACE, symbol] if bits[gap] else [symbol]
-            weight += [weights[gap]] * (2 if bits[gap] else 1)
-        costs = model.costs_in(np.array(text, dtype=np.uint8))
-        score = float(np.sum(logits[bits])) - float(np.dot(weight, costs))
-        for gap in uncertain:
-            best[gap, int(bits[gap])] = max(best[gap, int(bits[gap])], score)
-    out = logits.astype(np.float64)
-    for gap in uncertain:
-        out[gap] = best[gap, 1] - best[gap, 0]
     return out
 
 

@@ -185,7 +185,6 @@ class FastModel:
         return inputs_of(
             self.config.features,
             self.dictionary,
-            self.config.evidence_kinds,
             layout.laid([one.characters for one in group], np.int32),
             layout.laid([_without_first(one.bits) for one in group], np.bool_),
             layout.laid([_line_starts(one) for one in group], np.bool_),

@@ -52,8 +52,8 @@ class FastConfig:
         ]:
             if type(value) is not int or not 1 <= value <= _LARGEST:
                 raise ValueError(f"{name} {value!r}: expected a whole number from 1 to {_LARGEST}")
-        if self.evidence_kinds not in (KINDS, KINDS + SURROUNDINGS):
-            raise ValueError(f"evidence_kinds {self.evidence_kinds!r}: expected {KINDS} or {KINDS + SURROUNDINGS}")
+        if self.evidence_kinds != KINDS + SURROUNDINGS:
+            raise ValueError(f"evidence_kinds {self.evidence_kinds!r}: expected {KINDS + SURROUNDINGS}")
         if sorted(set(self.exits)) != list(self.exits) or not all(0 <= one < len(self.dilations) for one in self.exits):
             raise ValueError(f"exits {self.exits}: expected rising numbers below {len(self.dilations)}, the layers")
 

@@ -22,9 +22,9 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args, get_type_hints
 
 from respace.storage.errors import BadOption
 from respace.storage.files import check_apart, is_local
@@ -111,6 +111,9 @@ class JobOptions:
     )
     detach: bool = option(False, "submit the job to another engine and leave; rerun the command when it has ended")
     beam_arguments: tuple[str, ...] = ()
+
+    # Options that a job once had, and what does it now.
+    moved: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         if not self.input or not all(self.input):  # an empty one would be the current directory
@@ -212,7 +215,7 @@ def parse_options(kind: type[Options], argv: Sequence[str] | None = None) -> Opt
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in vars(known).items()
     }
-    _check_misspelled(others, [one.name for one in fields(kind)])
+    _check_others(others, [one.name for one in fields(kind)], kind.moved)
     return kind(**given, beam_arguments=tuple(others))
 
 
@@ -251,7 +254,7 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     Raises:
         BadOption: Beam does not know one of them.
     """
-    from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
+    from apache_beam.options.pipeline_options import PipelineOptions
 
     try:
         import_runner(options.runner)  # a runner's own options are known once it is imported
@@ -261,13 +264,20 @@ def pipeline_options(options: JobOptions) -> PipelineOptions:
     arguments = list(options.engine_arguments)
     if options.runs_locally:
         arguments.append(f"--runner={LOCAL_RUNNER}")
-    known = _BeamArgumentParser(add_help=False, allow_abbrev=False, conflict_handler="resolve")
-    for kind in PipelineOptions.__subclasses__():
-        kind._add_argparse_args(known)
-    unknown = known.parse_known_args(arguments)[1]
+    unknown = unknown_arguments(arguments)
     if unknown:
         raise BadOption(f"{unknown[0]}: neither this job nor Beam knows this option. See --help")
     return PipelineOptions(arguments)
+
+
+def unknown_arguments(arguments: Sequence[str]) -> list[str]:
+    """Arguments that are no options of Beam, nor of a runner that was imported."""
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    parsers: list[argparse.ArgumentParser] = []
+    # Beam gives its parser of all options to whoever has options to add.
+    PipelineOptions([]).get_all_options(add_extra_args_fn=parsers.append)
+    return parsers[0].parse_known_args(arguments)[1]
 
 
 def _check_known(runner: str) -> None:
@@ -314,13 +324,16 @@ def _check_no_secret(name: str, value: Any) -> None:
             )
 
 
-def _check_misspelled(others: Sequence[str], names: Sequence[str]) -> None:
-    """An option of ours with a typing error must not silently become one of Beam's."""
+def _check_others(others: Sequence[str], names: Sequence[str], moved: Mapping[str, str]) -> None:
+    """An option of ours with a typing error, or from an older version, must not silently become one of Beam's."""
     for argument in others:
         name = argument.partition("=")[0]
         if not name.startswith("-"):
             continue
-        close = difflib.get_close_matches(name.strip("-"), names, n=1, cutoff=0.85)
+        bare = name.strip("-")
+        if bare in moved:
+            raise BadOption(f"{name}: unknown option. Run: {moved[bare]}")
+        close = difflib.get_close_matches(bare, names, n=1, cutoff=0.85)
         if close:
             raise BadOption(f"{name}: unknown option. Did you mean --{close[0]}?")
 

@@ -14,7 +14,6 @@ from respace.latex.marks import Inputs
 from respace.latex.reader import Budget, Reader, without_comments
 
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
-_DOCUMENT_CLASS = re.compile(r"\\document(?:class|style)\b")
 # Bounded everywhere: it runs over hostile text where no one can stop it.
 _INPUT = re.compile(
     r"\\(?:input|include|subfile|usepackage|RequirePackage)[ \t]{0,9}(?:\[[^\]\n]{0,200}\])?[ \t]{0,9}"

@@ -120,6 +120,7 @@ def to_dtype(kind: type[Any]) -> Callable[[Any], Any]:
         network(dilations=[1, 2, 0]),
         network(dilations=[1, 2, "x"]),
         network(evidence_kinds=1),
+        network(evidence_kinds=2),
         network(exits=["x"]),
         network(features={"ngrams": [[3, 256], [3, 512]], "straddles": [[2, 256]], "word_rows": 512}),
         network(features={"ngrams": [[3, 256], [4, 512]], "straddles": [[2, 768]], "word_rows": 0}),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines import revert_corpus
 from pipelines.repair_corpus import RepairOptions, main, repair_work
 from respace.storage.files import remove
 from respace.storage.listing import walk_files
@@ -35,6 +36,10 @@ def corpus(tmp_path: Path) -> Path:
 
 def run(source: Path | str, output: Path | str, *options: str, model: str = RULES) -> int:
     return main(["--input", str(source), "--output", str(output), "--model", model, "--local_workers", "1", *options])
+
+
+def revert(source: Path, output: Path) -> int:
+    return revert_corpus.main(["--input", str(source), "--output", str(output), "--local_workers", "1"])
 
 
 def summary(output: Path) -> Any:
@@ -278,13 +283,13 @@ def test_too_many_failures_fail_the_job_at_the_end(tmp_path: Path, capsys: pytes
 
 def test_revert(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(corpus, tmp_path / "out", "--provenance")
-    assert run(tmp_path / "out", tmp_path / "back", "--revert") == 0
+    assert revert(tmp_path / "out", tmp_path / "back") == 0
     for name in ("0.parquet", "1.parquet", "2.parquet"):
         assert pq.read_table(tmp_path / "back" / name).equals(pq.read_table(corpus / name), check_metadata=True)
     assert (tmp_path / "back/lines.jsonl").read_bytes() == (corpus / "lines.jsonl").read_bytes()
     run(corpus, tmp_path / "bare")
     capsys.readouterr()
-    assert run(tmp_path / "bare", tmp_path / "back2", "--revert") == 1
+    assert revert(tmp_path / "bare", tmp_path / "back2") == 1
     assert "was not written with --provenance" in capsys.readouterr().err
 
 
@@ -298,7 +303,8 @@ def test_revert(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--batch_characters", "10"], "--batch_characters 10: expected at least 1000"),
         (["--model", "no_such_model"], "--model no_such_model: unknown"),
         (["--model", "no.such.module:Name"], "--model no.such.module:Name: No module named 'no'"),
-        (["--revert", "--retry_dead_letters"], "--revert and --retry_dead_letters: expected one of them"),
+        (["--revert"], "--revert: unknown option. Run: python -m pipelines.revert_corpus"),
+        (["--sample", "2", "--dry_run"], "--sample writes only a report: expected no --retry_dead_letters or --dry"),
     ],
 )
 def test_bad_options_fail_before_anything_is_read(

@@ -24,7 +24,11 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[fsspec.AbstractFileSystem
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipelines.repair_corpus", "--model", RULES, "--provenance", *options]
+    return run_job("repair_corpus", "--model", RULES, "--provenance", *options)
+
+
+def run_job(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"pipelines.{name}", *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=600)
 
 
@@ -53,6 +57,6 @@ def test_shards_on_an_object_store(store: fsspec.AbstractFileSystem, tmp_path: P
     again = run(*paths)
     assert again.returncode == 0, again.stderr
     assert "4 files: 4 done before, 0 in this run" in again.stdout
-    back = run("--revert", "--input", "gs://corpus/out", "--output", "gs://corpus/back")
+    back = run_job("revert_corpus", "--input", "gs://corpus/out", "--output", "gs://corpus/back")
     assert back.returncode == 0, back.stderr
     assert store.cat_file("corpus/back/lines.jsonl") == (tmp_path / "in/lines.jsonl").read_bytes()

@@ -53,7 +53,6 @@ class StreamConfig:
     recipe: Recipe
     features: Features
     dictionary: Dictionary
-    evidence_kinds: int
     layout_share: float = 0.04  # rows of tables, references, headings and the like, made up
     windows: int = 128
     length: int = 192
@@ -114,7 +113,6 @@ def _batch(
     inputs = inputs_of(
         config.features,
         config.dictionary,
-        config.evidence_kinds,
         laid_out(characters),
         laid_out(given),
         true_bits=laid_out(true),

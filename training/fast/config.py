@@ -68,7 +68,6 @@ class TrainConfig:
             recipe=self.recipe,
             features=self.network.features,
             dictionary=dictionary,
-            evidence_kinds=self.network.evidence_kinds,
             layout_share=self.layout_share,
             windows=self.windows * self.look_at,
             length=self.length,

@@ -45,7 +45,6 @@ _FULL = 0.7
 _LOAD = 0.82
 # The shortest n-grams are few and all of them are kept.
 _KEPT_WHOLE = 2
-_LARGEST_COST = 255 / LOG_STEP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,9 +114,9 @@ def find_passages(model: FastModel, noisy: Corrupted, salt: int | None, random: 
     characters = layout.laid([one.characters for one in rows], np.int32)
     true = layout.laid([_without_first(noisy.true_bits[a:b]) for a, b in bounds], np.bool_)
     given = layout.laid([one.bits for one in rows], np.bool_)
-    features, kinds = model.config.features, model.config.evidence_kinds
     forgotten = None if salt is None else true
-    inputs = inputs_of(features, model.dictionary, kinds, characters, given, true_bits=forgotten, salt=salt or 0)
+    features = model.config.features
+    inputs = inputs_of(features, model.dictionary, characters, given, true_bits=forgotten, salt=salt or 0)
     with one_thread_per_product():
         network_logits, last_layer = network.with_last_layer(inputs)
         logits = joint_logits(

@@ -25,6 +25,7 @@ from transforms.formats.provenance import (
     ORIGINAL,
     ORIGINAL_TEXT,
     ORIGINALS,
+    PLAIN_COLUMNS,
     added_fields,
     edits_from_python,
     provenance_arrays,
@@ -157,7 +158,8 @@ def check_not_repaired(url: str, schema: pa.Schema) -> None:
     ours = [name for name in ADDED_COLUMNS if name in schema.names]
     if ours:
         raise BadFile(
-            f"{url}: has a column {ours[0]!r} already: it is an output of this job. Take it back with --revert"
+            f"{url}: has a column {ours[0]!r} already: it is an output of this job. "
+            "Take it back with pipelines.revert_corpus"
         )
 
 
@@ -449,7 +451,7 @@ def _compression(like: pq.FileMetaData | None, schema: pa.Schema) -> dict[str, s
     if EDITS in schema.names:
         for part in ("gap", "kind", "confidence", "whitespace"):
             codecs[f"{EDITS}.list.element.{part}"] = "zstd"
-    codecs.update({name: "zstd" for name in (*ADDED_COLUMNS[1:4], ORIGINAL) if name in schema.names})
+    codecs.update({name: "zstd" for name in (*PLAIN_COLUMNS, ORIGINAL) if name in schema.names})
     if ORIGINAL in schema.names and schema.field(ORIGINAL).type == ORIGINALS:
         codecs[f"{ORIGINAL}.list.element"] = codecs.pop(ORIGINAL)
     return codecs

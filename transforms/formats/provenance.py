@@ -30,7 +30,8 @@ EDITS, INSERTIONS, DELETIONS, MODEL, ORIGINAL = (
     "respace_model",
     "respace_original",
 )
-PROVENANCE_COLUMNS = (EDITS, INSERTIONS, DELETIONS, MODEL)
+PLAIN_COLUMNS = (INSERTIONS, DELETIONS, MODEL)  # one value each, where edits are a list of structures
+PROVENANCE_COLUMNS = (EDITS, *PLAIN_COLUMNS)
 ADDED_COLUMNS = (*PROVENANCE_COLUMNS, ORIGINAL)
 KINDS = ("insertion", "deletion")
 

@@ -42,7 +42,7 @@ class OutputFiles:
 
 
 class _Replaced(ExitStack):
-    """Local paths to write the target and the sidecar to, and where dead letters go.
+    """Local paths to write the target and the sidecar to; ``letters`` is where dead letters go.
 
     What was there before stays, manifest and all, until everything new is written and verified: a file that cannot be
     read any more loses nothing. From then to its manifest the shard counts as not done.
@@ -51,14 +51,15 @@ class _Replaced(ExitStack):
     def __init__(self, files: OutputFiles):
         super().__init__()
         self._files = files
+        self.letters = DeadLetterWriter(files.dead_letters)
 
-    def __enter__(self) -> tuple[str, str | None, DeadLetterWriter]:  # type: ignore[override]
+    def __enter__(self) -> tuple[str, str | None]:  # type: ignore[override]
         files = self._files
         target = self.enter_context(publish(files.target))
         sidecar = self.enter_context(publish(files.sidecar)) if files.has_sidecar else None
-        letters = self.enter_context(DeadLetterWriter(files.dead_letters))
+        self.enter_context(self.letters)
         self.push(self._forget)  # the last that is entered is the first that is left
-        return target, sidecar, letters
+        return target, sidecar
 
     def _forget(self, kind: object, error: object, trace: object) -> None:
         if kind is None:

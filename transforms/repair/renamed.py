@@ -27,7 +27,7 @@ def take_over(work: RepairWork, shard: RepairShard, old: str) -> bool:
     was = replace(now, name=old)
     letters = bool(manifest.counts["dead_letters"])
     try:
-        with now.replaced() as (path, sidecar, _):
+        with now.replaced() as (path, sidecar):
             _copy(work.output, manifest, was.target, path)
             if sidecar is not None:
                 _copy(work.output, manifest, was.sidecar, sidecar)

@@ -48,8 +48,9 @@ class RetryWork:
         form, files = work.format(shard), work.files(shard)
         rows = frozenset(read_dead_letters(files.dead_letters)["row"].to_pylist())
         previous = describe(files.target, shard.name)
-        retried = _Retried(rows, work.documents(shard))
-        with files.replaced() as (path, sidecar, retried.repair.dead_letters):
+        replaced = files.replaced()
+        retried = _Retried(rows, work.documents(shard, replaced.letters))
+        with replaced as (path, sidecar):
             form.patch(previous, path, retried)
             if sidecar is not None:
                 new = sidecar_table(retried.documents, retried.outcomes, work.formats, retried.model)

@@ -125,12 +125,12 @@ class RepairWork:
             self._assemble(shard.parts())
         return result
 
-    def documents(self, shard: RepairShard) -> CountedRepair:
-        """How the documents of a shard are repaired, and counted."""
+    def documents(self, shard: RepairShard, letters: DeadLetterWriter | None = None) -> CountedRepair:
+        """How the documents of a shard are repaired and counted; dead letters are written if it is known where to."""
         limit = self.formats.max_document_bytes
         repairer = repairer_with_limit(self.model, self.document_seconds)
         repair = DocumentRepair(repairer, shard.file.name, self.batch_characters, limit)
-        return CountedRepair(repair, self.rejected.get(shard.file.name, {}), shard.first_row)
+        return CountedRepair(repair, self.rejected.get(shard.file.name, {}), shard.first_row, letters)
 
     def format(self, shard: RepairShard) -> ShardFormat:
         return format_of(shard.file.name, self.formats)
@@ -143,9 +143,10 @@ class RepairWork:
 
     def _repair(self, shard: RepairShard) -> ShardResult:
         started = time.monotonic()
-        repair, form, files = self.documents(shard), self.format(shard), self.files(shard)
+        replaced = self.files(shard).replaced()
+        repair, form = self.documents(shard, replaced.letters), self.format(shard)
         span = shard.span if shard.spans else form.cut(shard.file, 1 << 62)[0].span
-        with files.replaced() as (path, sidecar, repair.dead_letters):
+        with replaced as (path, sidecar):
             rows = form.repair(shard.file, span, path, sidecar, repair, repair.model)
             _reconcile(shard, read=rows, counted=repair.statistics.counts["documents"])
             _reconcile(shard, read=rows, counted=form.verify(shard.file, span, path))
@@ -168,7 +169,8 @@ class RepairWork:
         known = [on_parts._manifest(part) for part in parts]
         files, part_files = self.files(whole), [on_parts.files(part) for part in parts]
         form = self.format(whole)
-        with files.replaced() as (path, sidecar, letters), tempfile.TemporaryDirectory(prefix="respace-") as folder:
+        replaced = files.replaced()
+        with replaced as (path, sidecar), tempfile.TemporaryDirectory(prefix="respace-") as folder:
             form.assemble(whole.file, [local_copy(one.target, folder) for one in part_files], path)
             if sidecar is not None:
                 assemble_sidecars(self.formats, [local_copy(one.sidecar, folder) for one in part_files], sidecar)
@@ -178,7 +180,7 @@ class RepairWork:
             first_rows = [0 if form.rows_are_absolute else number for number in numbers[:-1]]
             for one, manifest, first_row in zip(part_files, known, first_rows, strict=True):
                 if manifest.counts["dead_letters"]:
-                    copy_dead_letters(one.dead_letters, letters, first_row)
+                    copy_dead_letters(one.dead_letters, replaced.letters, first_row)
         details = (with_rows_from(first_row, one.details) for first_row, one in zip(first_rows, known, strict=True))
         merged = EditStatistics.merge(zip((one.counts for one in known), details, strict=True))
         return merged, sum(one.details["seconds"] for one in known)
@@ -200,11 +202,10 @@ class RepairWork:
 class CountedRepair:
     """Repairs the documents of one shard and keeps account of them."""
 
-    def __init__(self, repair: DocumentRepair, rejected: Rejected, first_row: int):
-        self._repair, self._rejected, self._first_row = repair, rejected, first_row
+    def __init__(self, repair: DocumentRepair, rejected: Rejected, first_row: int, letters: DeadLetterWriter | None):
+        self._repair, self._rejected, self._first_row, self._letters = repair, rejected, first_row, letters
         self.model = repair.repairer.method.identity
         self.statistics = EditStatistics()
-        self.dead_letters: DeadLetterWriter | None = None
         self._told = 0  # bytes of the batch at hand that were reported before it is done
 
     def __call__(self, documents: Sequence[Document]) -> list[Outcome]:
@@ -218,8 +219,8 @@ class CountedRepair:
                 self.statistics.add(
                     self._repair.shard, document.row, document.text, outcome.edits, dead, outcome.left_alone
                 )
-            if self.dead_letters is not None:
-                self.dead_letters.write(out.dead_letter for out in repaired if out.dead_letter is not None)
+            if self._letters is not None:
+                self._letters.write(out.dead_letter for out in repaired if out.dead_letter is not None)
             outcomes += repaired
             new = self.statistics.counts - before
             progress.report(

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from models.fast.joint import JointWeights, _decide, joint_logits, slow_reference
-from models.fast.language_model import ORDERS, LanguageModel, spaced_symbols
+from models.fast.joint import JointWeights, _decide, joint_logits
+from models.fast.language_model import ORDERS, SPACE, LanguageModel, spaced_symbols
 from models.files import ModelError
 from respace import gaps
 from respace.noise.rows import Rows
@@ -26,6 +28,35 @@ def model_of(texts: list[str], threshold: float = 0.5) -> LanguageModel:
 
 
 MODEL = model_of(TEXTS)
+
+
+def slow_reference(
+    model: LanguageModel,
+    weights: Sequence[float],
+    symbols: NDArray[np.uint8],
+    logits: NDArray[np.float32],
+    certain: float,
+) -> NDArray[np.float64]:
+    """What `_decide` finds, by trying all combinations: for short texts."""
+    uncertain = [gap for gap in range(1, len(symbols)) if abs(logits[gap]) < certain]
+    best = np.full((len(symbols), 2), -np.inf)
+    for number in range(1 << len(uncertain)):
+        bits = logits > 0
+        bits[0] = False
+        for place, gap in enumerate(uncertain):
+            bits[gap] = number >> place & 1
+        text, weight = [SPACE], [0.0]
+        for gap, symbol in enumerate(symbols.tolist()):
+            text += [SPACE, symbol] if bits[gap] else [symbol]
+            weight += [weights[gap]] * (2 if bits[gap] else 1)
+        costs = model.costs_in(np.array(text, dtype=np.uint8))
+        score = float(np.sum(logits[bits])) - float(np.dot(weight, costs))
+        for gap in uncertain:
+            best[gap, int(bits[gap])] = max(best[gap, int(bits[gap])], score)
+    out = logits.astype(np.float64)
+    for gap in uncertain:
+        out[gap] = best[gap, 1] - best[gap, 0]
+    return out
 
 
 def test_the_language_model_may_count_more_where_no_space_is_near() -> None:

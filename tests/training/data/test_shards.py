@@ -83,7 +83,6 @@ def test_the_stream_of_fast_reads_them(tmp_path: Path, monkeypatch: pytest.Monke
         recipe=Recipe.training(),
         features=TINY_FEATURES,
         dictionary=TINY_DICTIONARY,
-        evidence_kinds=7,
         windows=4,
         length=96,
         shards=str(tmp_path),

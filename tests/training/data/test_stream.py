@@ -36,7 +36,6 @@ def config(sources: tuple[Source, ...]) -> StreamConfig:
         recipe=Recipe.training(),
         features=TINY_FEATURES,
         dictionary=TINY_DICTIONARY,
-        evidence_kinds=7,
         windows=16,
         length=128,
     )

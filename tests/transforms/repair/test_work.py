@@ -11,12 +11,14 @@ import pytest
 
 from respace.storage.errors import UserError
 from tests.transforms.corpora import manifest, plan, repair, tree, whole_files, work, write_parquet
+from transforms.formats.registry import format_of
 from transforms.repair import work as module
 from transforms.repair.plan import CutFile
 from transforms.repair.work import RepairShard
 from transforms.shards import progress
 from transforms.shards.contract import ShardResult
 from transforms.shards.dead_letters import dead_letters_url, read_dead_letters
+from transforms.shards.manifests import read_manifest
 
 TEXTS = [f"{row} ofthe {'word ' * (row % 5)}" if row % 9 else "why‽" for row in range(300)]
 
@@ -151,6 +153,49 @@ def test_documents_in_are_documents_out(source: Path, tmp_path: Path, monkeypatc
         with pytest.raises(ValueError, match=r"zip\(\) argument 2 is shorter|is shorter than argument"):
             job(shard)
     assert outputs(job) == {}
+
+
+class Miscounting:
+    """A real format that is one document short in one of its steps."""
+
+    def __init__(self, form: Any, step: str):
+        self._form, self._step, self._verifies = form, step, "verify"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._form, name)
+
+    def repair(self, *given: Any) -> int:
+        return int(self._form.repair(*given)) - (self._step == "repair")
+
+    def assemble(self, *given: Any) -> None:
+        self._form.assemble(*given)
+        self._verifies = "verify assembled"
+
+    def verify(self, *given: Any) -> int:
+        return int(self._form.verify(*given)) - (self._step == self._verifies)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(
+    ("step", "workers", "said"),
+    [
+        ("repair", None, "299 documents went in and 300"),
+        ("verify", None, "300 documents went in and 299"),
+        ("verify assembled", 2, "300 documents went in and 299"),
+    ],
+)
+def test_a_shard_whose_counts_differ_is_not_published(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, workers: int | None, said: str
+) -> None:
+    job = work(tmp_path / "out")
+    shards = [shard for shard in plan(source, job, workers).shards if shard.file.name == "b.jsonl"]
+    monkeypatch.setattr(module, "format_of", lambda *given: Miscounting(format_of(*given), step))
+    for shard in shards[:-1]:
+        job(shard)
+    with pytest.raises(AssertionError, match=rf"^b\.jsonl: {said} came out; nothing was published"):
+        job(shards[-1])
+    assert "b.jsonl" not in outputs(job)
+    assert read_manifest(job.output, "b.jsonl") is None
 
 
 def test_changed_options_are_refused_with_the_difference(source: Path, tmp_path: Path) -> None:
