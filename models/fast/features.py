@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from respace.gaps import Bits
+from respace.gaps import Bits, Codes
 from respace.hashing import GOLDEN
 from respace.loops import compiled
 
@@ -104,6 +104,10 @@ class Features:
             out,
         )
         return out
+
+    def word_row(self, word: Codes) -> int:
+        """The row of one whole word."""
+        return int(self(word.astype(np.int32), np.zeros(len(word), dtype=bool))[0, -2])
 
 
 @compiled

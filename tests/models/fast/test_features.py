@@ -25,18 +25,13 @@ def test_every_table_has_its_own_rows() -> None:
         assert rows[:, column].max() < starts[table + 1]
 
 
-def row_of_word(word: str) -> int:
-    """What is behind the gap before a word that stands alone."""
-    return int(rows_of(word)[0, -2])
-
-
 def test_words_are_what_stands_between_given_spaces() -> None:
     rows = rows_of("a cat sat")
     left, right, both = rows[4, -3:]  # the gap before "sat"
-    assert left == row_of_word("cat")
-    assert right == row_of_word("sat")
+    assert left == FEATURES.word_row(gaps.code_points("cat"))
+    assert right == FEATURES.word_row(gaps.code_points("sat"))
     # Merged, "catsat" is looked up like any word, but for the space that is given there.
-    assert rows_of("a catsat")[4, -1] == row_of_word("catsat") != both
+    assert rows_of("a catsat")[4, -1] == FEATURES.word_row(gaps.code_points("catsat")) != both
 
 
 def test_digits_are_alike_and_case_matters_in_short_ngrams_only() -> None:
