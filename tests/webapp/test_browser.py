@@ -22,6 +22,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")]
 playwright_api = pytest.importorskip("playwright.sync_api")
 expect = playwright_api.expect
+expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
 PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
